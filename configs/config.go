@@ -1,0 +1,249 @@
+package configs
+
+// Config is one whole configuration file. It is immutable once Parse returned
+// it: a reload builds a new one.
+type Config struct {
+	Listen   Listen   `yaml:"listen"`
+	Admin    Admin    `yaml:"admin"`
+	Auth     Auth     `yaml:"auth"`
+	Headers  Headers  `yaml:"headers"`
+	Routes   Routes   `yaml:"routes"`
+	Limits   Limits   `yaml:"limits"`
+	Pools    []Pool   `yaml:"pools"`
+	Usage    Usage    `yaml:"usage"`
+	Log      Log      `yaml:"log"`
+	Expose   Expose   `yaml:"expose"`
+	Shutdown Shutdown `yaml:"shutdown"`
+}
+
+// Listen is the data plane: where clients connect and what they may send.
+type Listen struct {
+	Address             string     `yaml:"address"`                // host:port; default ":8080"
+	TLS                 *ServerTLS `yaml:"tls"`                    // nil: plain HTTP
+	MaxConnections      int        `yaml:"max_connections"`        // 0: from the file descriptor limit
+	MaxConnectionsPerIP int        `yaml:"max_connections_per_ip"` // 0: no limit
+	HeaderTimeout       Duration   `yaml:"header_timeout"`         // whole request head; default 5s
+	BodyMinRate         Size       `yaml:"body_min_rate"`          // bytes per second a body must arrive at; default 1KiB
+	IdleTimeout         Duration   `yaml:"idle_timeout"`           // keep-alive wait for the next request; default 75s
+	WriteTimeout        Duration   `yaml:"write_timeout"`          // sliding: one blocked write; default 30s
+	UserTimeout         Duration   `yaml:"user_timeout"`           // TCP_USER_TIMEOUT; default 20s
+	MaxHeaderBytes      Size       `yaml:"max_header_bytes"`       // request head; default 16KiB
+	MaxHeaderFields     int        `yaml:"max_header_fields"`      // default 100
+	MaxBodyBytes        Size       `yaml:"max_body_bytes"`         // default 64MiB
+	MaxJSONDepth        int        `yaml:"max_json_depth"`         // default 64
+	HalfCloseIsGone     bool       `yaml:"half_close_is_gone"`     // a FIN from the client cancels; default true
+	Heartbeat           Duration   `yaml:"heartbeat"`              // SSE comment to the client when silent this long; 0 off
+	HandoverSocket      string     `yaml:"handover_socket"`        // Unix socket path for restarts without a refused connection; "" off
+}
+
+// ServerTLS is a server certificate; its files are watched and reloaded.
+type ServerTLS struct {
+	CertFile       string   `yaml:"cert_file"`
+	KeyFile        string   `yaml:"key_file"`
+	ClientCAFile   string   `yaml:"client_ca_file"`  // "" : no client certificate asked for
+	ReloadInterval Duration `yaml:"reload_interval"` // default 30s
+}
+
+// Admin is the listener for metrics, health, the API and pprof.
+type Admin struct {
+	Address string     `yaml:"address"` // default "127.0.0.1:9090"; "" off
+	Token   Secret     `yaml:"token"`   // bearer token; "" none asked
+	TLS     *ServerTLS `yaml:"tls"`
+	Pprof   bool       `yaml:"pprof"` // default true
+	// WorkerAPIOnData serves the worker API of the router family on the data
+	// listener too, as the routers do. Set by their flags; default false.
+	WorkerAPIOnData bool `yaml:"worker_api_on_data"`
+	// WorkerAllow limits which addresses may be registered at run time (CIDRs,
+	// checked on the resolved address). Empty: loopback and private ranges,
+	// never link-local.
+	WorkerAllow []string `yaml:"worker_allow"`
+	// ExternalMetrics is an extra address that serves /metrics alone ("" off).
+	ExternalMetrics string `yaml:"external_metrics"`
+}
+
+// Auth lists the gateway's own API keys. Empty: clients' Authorization goes to
+// the engine unchanged.
+type Auth struct {
+	Keys []APIKey `yaml:"keys"`
+}
+
+// APIKey is one client credential. Two keys with one ID are a rotation.
+type APIKey struct {
+	ID      string   `yaml:"id"`      // shown in logs and metrics
+	SHA256  string   `yaml:"sha256"`  // hex digest of the key; this or Key
+	Key     Secret   `yaml:"key"`     // the key itself, by env or file reference
+	Expires string   `yaml:"expires"` // RFC 3339; "" never
+	Tenant  string   `yaml:"tenant"`
+	Trusted bool     `yaml:"trusted"` // may send injection fields (disaggregation, ranks, priority)
+	Models  []string `yaml:"models"`  // empty: all
+}
+
+// Headers adjusts what is passed on beyond the built-in allowlist.
+type Headers struct {
+	RequestAllow []string `yaml:"request_allow"` // extra request header names sent to the engine
+	ResponseDeny []string `yaml:"response_deny"` // response header names not passed to the client
+	RequestIDs   []string `yaml:"request_ids"`   // names searched for the caller's request id; default x-request-id first
+}
+
+// Routes says which paths are served beyond the built-in ones.
+type Routes struct {
+	// Passthrough lists further paths (exact, or a prefix ending in "/*") that
+	// go to the default pool unread.
+	Passthrough []string `yaml:"passthrough"`
+	// PassthroughAll sends every unknown path to the default pool. Set by
+	// --upstream mode; default false.
+	PassthroughAll bool `yaml:"passthrough_all"`
+}
+
+// Limits bounds what the gateway holds at once.
+type Limits struct {
+	MaxInFlight    int      `yaml:"max_in_flight"`     // requests at once; 0: no limit
+	MaxBodyMemory  Size     `yaml:"max_body_memory"`   // request bytes in memory at once; default 1GiB; 0: no limit
+	StreamBuffer   Size     `yaml:"stream_buffer"`     // bytes queued per stream towards a slow client; default 64KiB
+	ModelsCacheTTL Duration `yaml:"models_cache_ttl"`  // /v1/models answers; default 5s
+	SessionTTL     Duration `yaml:"session_ttl"`       // how long a stored response keeps its replica; default 2h
+	MaxSessions    int      `yaml:"max_sessions"`      // remembered stored responses; default 100000
+	MaxMetricNames int      `yaml:"max_metric_models"` // distinct model label values; more count as "other"; default 100
+}
+
+// Pool is one set of interchangeable replicas of the same models.
+type Pool struct {
+	Name           string        `yaml:"name"`
+	Engine         Engine        `yaml:"engine"` // default auto
+	Models         []Model       `yaml:"models"` // empty: whatever /v1/models of the replicas says
+	Default        bool          `yaml:"default"`
+	Policy         Policy        `yaml:"policy"`         // default least_load
+	PolicyOptions  PolicyOptions `yaml:"policy_options"` //
+	Secret         Secret        `yaml:"secret"`         // bearer token sent to the engines when the gateway has own keys
+	TLS            ClientTLS     `yaml:"tls"`
+	Timeouts       Timeouts      `yaml:"timeouts"`
+	Connections    Connections   `yaml:"connections"`
+	Retry          Retry         `yaml:"retry"`
+	Breaker        Breaker       `yaml:"breaker"`
+	Health         Health        `yaml:"health"`
+	Load           Load          `yaml:"load"`
+	SlowStart      Duration      `yaml:"slow_start"`      // ramp of a replica that became healthy; default 30s; 0 off
+	PanicThreshold float64       `yaml:"panic_threshold"` // below this healthy share health is ignored; default 0.5; 0 off
+	DrainTimeout   Duration      `yaml:"drain_timeout"`   // a removed replica's streams may run this long; default 180s
+	Replicas       []Replica     `yaml:"replicas"`
+}
+
+// Model is one name that clients use.
+type Model struct {
+	ID       string   `yaml:"id"`       // name that the engine serves
+	Aliases  []string `yaml:"aliases"`  // further names; rewritten to ID in the body
+	Adapters []string `yaml:"adapters"` // LoRA adapter names on this base, sent unchanged
+}
+
+// Replica is one engine endpoint.
+type Replica struct {
+	ID             string            `yaml:"id"`              // default: host:port and base path
+	URL            string            `yaml:"url"`             // http or https, base path allowed
+	Weight         int               `yaml:"weight"`          // share of traffic, 1..1000; default 1
+	Ranks          int               `yaml:"ranks"`           // data-parallel ranks behind this URL; default 1
+	MaxConcurrency int               `yaml:"max_concurrency"` // requests at once; 0: no limit
+	Models         []string          `yaml:"models"`          // empty: all of the pool
+	HealthURL      string            `yaml:"health_url"`      // default: the engine kind's path
+	Labels         map[string]string `yaml:"labels"`
+}
+
+// PolicyOptions holds the knobs of all policies; each says whose it is.
+type PolicyOptions struct {
+	SessionHeaders []string `yaml:"session_headers"` // session, consistent_hash: searched in order
+	LoadFactor     float64  `yaml:"load_factor"`     // bounded load of the hash policies; default 1.25
+	PrefixBytes    int      `yaml:"prefix_bytes"`    // consistent_hash without a session: prompt bytes hashed; default 1024
+}
+
+// ClientTLS is how https replicas are checked.
+type ClientTLS struct {
+	CAFile             string `yaml:"ca_file"`
+	CertFile           string `yaml:"cert_file"`
+	KeyFile            string `yaml:"key_file"`
+	ServerName         string `yaml:"server_name"`
+	InsecureSkipVerify bool   `yaml:"insecure_skip_verify"`
+}
+
+// Timeouts bounds each phase of one upstream attempt. 0 means no limit.
+type Timeouts struct {
+	Dial            Duration `yaml:"dial"`               // default 2s
+	Write           Duration `yaml:"write"`              // whole request written; default 30s
+	FirstByte       Duration `yaml:"first_byte"`         // until the first response byte (stream: first event); default 300s
+	FirstBytePerKiB Duration `yaml:"first_byte_per_kib"` // added per KiB of request body; default 100ms
+	Gap             Duration `yaml:"gap"`                // between tokens of a stream, comments do not count; default 60s
+	Total           Duration `yaml:"total"`              // whole request; default 30m
+}
+
+// Connections is the upstream pool of one replica.
+type Connections struct {
+	MaxIdle     int      `yaml:"max_idle"`     // kept open per replica; default 1024
+	IdleTimeout Duration `yaml:"idle_timeout"` // below the engine's 5 s; default 3s
+	KeepAlive   Duration `yaml:"keep_alive"`   // TCP keep-alive; default 15s
+	UserTimeout Duration `yaml:"user_timeout"` // TCP_USER_TIMEOUT; default 20s
+}
+
+// Retry is when an attempt may be repeated on another replica.
+type Retry struct {
+	MaxAttempts   int     `yaml:"max_attempts"`   // tries in all, each on another replica; default 3; 1 off
+	BudgetPercent float64 `yaml:"budget_percent"` // retries as a share of requests in flight; default 20
+	BudgetMin     int     `yaml:"budget_min"`     // always allowed at once; default 3
+	OnStatus      []int   `yaml:"on_status"`      // statuses with nothing generated; default 429, 503
+	// MaxRetryAfter is the longest Retry-After for which the same replica is
+	// avoided; a longer one is passed to the client when no other is left.
+	MaxRetryAfter Duration `yaml:"max_retry_after"` // default 1s
+}
+
+// Breaker trips one replica after failures of the transport or 5xx answers.
+type Breaker struct {
+	Failures         int      `yaml:"failures"`           // consecutive; default 5; 0 off
+	Open             Duration `yaml:"open"`               // before one probe request is let through; default 10s
+	HalfOpenRequests int      `yaml:"half_open_requests"` // default 1
+}
+
+// Health is the active probe.
+type Health struct {
+	Disabled bool     `yaml:"disabled"`
+	Path     string   `yaml:"path"`     // "": by engine kind
+	Interval Duration `yaml:"interval"` // default 5s (SGLang 20s, its probe generates a token)
+	Timeout  Duration `yaml:"timeout"`  // default 3s (SGLang 10s)
+	Fall     int      `yaml:"fall"`     // failures in a row to go down; default 3
+	Rise     int      `yaml:"rise"`     // successes in a row to come up; default 2
+}
+
+// Load reads the engine's own load.
+type Load struct {
+	Disabled   bool     `yaml:"disabled"`
+	Interval   Duration `yaml:"interval"`    // default 2s, floor 1s
+	Timeout    Duration `yaml:"timeout"`     // default 1s
+	StaleAfter Duration `yaml:"stale_after"` // older readings are ignored; default 10s
+	// TRTLLMMetrics permits reading TensorRT-LLM's /metrics, whose entries are
+	// delivered once: set it only when the gateway is its single reader.
+	TRTLLMMetrics bool `yaml:"trtllm_metrics"`
+}
+
+// Usage is how tokens are counted.
+type Usage struct {
+	// Audit "count" settles on the engine's usage when present and on counted
+	// events otherwise; "inject" asks the engine for usage and takes the
+	// usage-only event out of the answer again.
+	Audit AuditMode `yaml:"audit"` // default count
+}
+
+// Log is the structured log and the access log.
+type Log struct {
+	Level      LogLevel  `yaml:"level"`       // default info
+	Format     LogFormat `yaml:"format"`      // default json
+	Access     bool      `yaml:"access"`      // one line per request; default true
+	AccessFile string    `yaml:"access_file"` // "": standard output
+}
+
+// Expose is what clients may see of the inside.
+type Expose struct {
+	Replica  bool `yaml:"replica"`  // x-penstock-replica; default false
+	Decision bool `yaml:"decision"` // x-penstock-decision; default false
+}
+
+// Shutdown is how the process ends.
+type Shutdown struct {
+	Settle Duration `yaml:"settle"` // readiness false, still accepting; default 5s
+	Drain  Duration `yaml:"drain"`  // running streams may finish; default 180s
+}
