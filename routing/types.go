@@ -1,0 +1,54 @@
+package routing
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"penstock/pools"
+)
+
+// Query is what a choice may know of a request.
+type Query struct {
+	Model   string
+	Session uint64          // hash of the session key, 0 none
+	Prefix  uint64          // hash of the first bytes of the prompt, 0 none
+	Pin     pools.ReplicaID // stateful request: this replica or none ("" free)
+	Cost    pools.Cost
+	Exclude []pools.ReplicaID // tried already
+}
+
+// Input is all that a choice may depend on.
+type Input struct {
+	Now   time.Duration // monotonic
+	View  *pools.View
+	Query *Query
+	Rand  *rand.Rand
+}
+
+// Decision is the answer of a policy, with its reason.
+type Decision struct {
+	Index int // into View.Members, -1 when none is eligible
+	Score float64
+	Why   Reason
+	Tried int // candidates looked at
+}
+
+// Reason says in a closed set why a replica was chosen.
+type Reason uint8
+
+// The reasons.
+const (
+	ReasonNone     Reason = iota // no candidate
+	ReasonOnly                   // the single candidate
+	ReasonPolicy                 // the policy's own rule
+	ReasonPinned                 // stateful request
+	ReasonSession                // hash of the session
+	ReasonPrefix                 // hash of the prompt's start
+	ReasonOverflow               // hash owner over its bounded load
+	ReasonPanic                  // too few healthy; health ignored
+)
+
+// Policy chooses. It is safe for concurrent use and does not allocate when warm.
+type Policy interface {
+	Choose(in *Input, out *Decision)
+}
