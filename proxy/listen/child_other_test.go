@@ -1,0 +1,5 @@
+//go:build !linux
+
+package listen
+
+func playPart(string) int { return 2 }
