@@ -211,6 +211,38 @@ func TestReadyWithoutPredecessorIsNoError(t *testing.T) {
 	}
 }
 
+func TestUnixSocketFileFollowsItsOwner(t *testing.T) {
+	t.Parallel()
+	path := controlPath(t)
+	data := path + ".data"
+	old := hold(t, path, SetOptions{})
+	if _, err := old.set.Listen(t.Context(), "local", "unix", data); err != nil {
+		t.Fatal(err)
+	}
+	handed := takeOver(t, path)
+	next := NewSet(SetOptions{})
+	next.Adopt(handed.Listeners())
+	t.Cleanup(func() { _ = next.Close() })
+	if _, err := next.Listen(t.Context(), "local", "unix", data); err != nil {
+		t.Fatalf("the handed socket was not used: %v", err)
+	}
+	if err := handed.Ready(); err != nil {
+		t.Fatal(err)
+	}
+	if err := old.set.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(data); err != nil {
+		t.Errorf("the old owner removed the file: %v", err)
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(data); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the new owner left the file: %v", err)
+	}
+}
+
 func TestTakeoverFromNobody(t *testing.T) {
 	t.Parallel()
 	path := controlPath(t)

@@ -121,7 +121,8 @@ func (h *Handed) Listeners() map[string]net.Listener { return h.listeners }
 // Ready tells the old process that this one accepts, and returns once the old
 // one has stopped. If it returns an error the old process may be serving still
 // and this one should end. An old process that died meanwhile is no error: then
-// the sockets are ours.
+// the sockets are ours. From here on the files of Unix listeners are ours too
+// and go when these are closed.
 func (h *Handed) Ready() error {
 	err := sayWord(h.peer, wordReady, defaultStepTimeout)
 	if err == nil {
@@ -129,18 +130,28 @@ func (h *Handed) Ready() error {
 	}
 	_ = h.peer.Close()
 	if err == nil {
+		h.ownFiles()
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), defaultStepTimeout)
 	defer cancel()
 	probe, probeErr := dialControl(ctx, h.path)
 	if errors.Is(probeErr, ErrNobody) {
+		h.ownFiles()
 		return nil
 	}
 	if probeErr == nil {
 		_ = probe.Close()
 	}
 	return fmt.Errorf("cannot complete takeover: %w", err)
+}
+
+func (h *Handed) ownFiles() {
+	for _, ln := range h.listeners {
+		if u, ok := ln.(*net.UnixListener); ok {
+			u.SetUnlinkOnClose(true)
+		}
+	}
 }
 
 // Close gives the takeover up; the old process goes on as before. The listeners
