@@ -6,29 +6,8 @@ import (
 	"net"
 )
 
-// ErrBodyTooLarge is returned by ReadAll for a body over its limit.
-var ErrBodyTooLarge = errors.New("upstream: response body over the limit")
-
 // BodyComplete reports whether the whole answer has been read.
 func (c *Call) BodyComplete() bool { return c.body.Done() }
-
-// ReadAll appends the whole body to dst. A body over limit is an error; what
-// was read so far is returned with any error.
-func (c *Call) ReadAll(dst []byte, limit int) ([]byte, error) {
-	for {
-		p, err := c.Next()
-		if len(dst)+len(p) > limit {
-			return dst, ErrBodyTooLarge
-		}
-		dst = append(dst, p...)
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return dst, err
-		}
-	}
-}
 
 // Next returns the next piece of the body, valid until the following call.
 // io.EOF, which may come with a last piece, means a complete message.

@@ -35,6 +35,7 @@ type Decoder struct {
 	trailer int
 	lineLen int
 	state   chunkState
+	extCR   bool // the last byte of the extension so far was CR
 	done    bool
 }
 
@@ -99,24 +100,10 @@ func (d *Decoder) chunks(in []byte) (payload, consumed int, err error) {
 			continue
 		}
 		if d.state == chunkExt {
-			j := bytes.IndexByte(in[i:], '\n')
-			n := j
-			if j < 0 {
-				n = len(in) - i
+			n, err := d.extension(in[i:])
+			if i += n; err != nil {
+				return payload, i, err
 			}
-			// Extensions are skipped, not interpreted; the length bound keeps
-			// an endless one from counting as progress.
-			if d.lineLen += n; d.lineLen > maxTrailerBytes {
-				return payload, i, ErrBadChunk
-			}
-			if j < 0 {
-				return payload, len(in), nil
-			}
-			if j > 0 && in[i+j-1] != '\r' {
-				return payload, i, ErrBadChunk
-			}
-			i += j + 1
-			d.beginChunk()
 			continue
 		}
 		if err := d.control(in[i]); err != nil {
@@ -125,6 +112,30 @@ func (d *Decoder) chunks(in []byte) (payload, consumed int, err error) {
 		i++
 	}
 	return payload, i, nil
+}
+
+// extension skips a chunk extension up to its line end. Extensions are not
+// interpreted; the length bound keeps an endless one from counting as progress.
+func (d *Decoder) extension(in []byte) (consumed int, err error) {
+	n := bytes.IndexByte(in, '\n')
+	ends := n >= 0
+	if !ends {
+		n = len(in)
+	}
+	if d.lineLen += n; d.lineLen > maxTrailerBytes {
+		return 0, ErrBadChunk
+	}
+	if n > 0 {
+		d.extCR = in[n-1] == '\r'
+	}
+	if !ends {
+		return n, nil
+	}
+	if !d.extCR {
+		return 0, ErrBadChunk
+	}
+	d.beginChunk()
+	return n + 1, nil
 }
 
 // control consumes one byte that is not payload.
@@ -171,7 +182,7 @@ func (d *Decoder) sizeByte(c byte) error {
 	case '\r':
 		d.state = chunkSizeL
 	case ';', ' ', '\t':
-		d.state, d.lineLen = chunkExt, 0
+		d.state, d.lineLen, d.extCR = chunkExt, 0, false
 	default:
 		return ErrBadChunk
 	}

@@ -107,7 +107,7 @@ func (h *Head) parseStatusLine(line []byte) (http11, ok bool) {
 		}
 		status = status*10 + int(c-'0')
 	}
-	if status < 100 || len(line) > 12 && line[12] != ' ' {
+	if status < 100 || len(line) > 12 && (line[12] != ' ' || !isFieldValue(line[12:])) {
 		return false, false
 	}
 	h.Status = status
