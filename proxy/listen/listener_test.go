@@ -237,3 +237,16 @@ func TestOptionsAreChecked(t *testing.T) {
 		t.Errorf("defaults are %+v, %v", o, err)
 	}
 }
+
+func TestCountingDoesNotAllocate(t *testing.T) {
+	table := newTable(Options{MaxConns: 10, MaxConnsPerIP: 10})
+	peer := net.TCPAddrFromAddrPort(netip.MustParseAddrPort("[2001:db8::1]:1"))
+	if n := testing.AllocsPerRun(100, func() {
+		key := table.key(peer)
+		if _, ok := table.take(key); ok {
+			table.give(key)
+		}
+	}); n != 0 {
+		t.Errorf("counting a connection allocates %v times, want 0", n)
+	}
+}
