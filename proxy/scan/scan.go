@@ -82,17 +82,17 @@ func (s *scanner) field(sc scope, key Span, escaped bool) Field {
 	if !escaped {
 		return lookup(sc, raw, s.out.Kind)
 	}
-	// An escape takes up to six bytes per character; what follows the first
-	// characters cannot matter, as no name is longer than maxKey.
-	if len(raw) > 6*(maxKey+1) {
-		raw = raw[:6*(maxKey+1)]
-		for len(raw) > 0 && raw[len(raw)-1] != '\\' { // do not cut inside an escape
-			raw = raw[:len(raw)-1]
-		}
-		for len(raw) > 0 && raw[len(raw)-1] == '\\' {
-			raw = raw[:len(raw)-1]
+	// No name is longer than maxKey, so a few more characters tell; a client
+	// must not make scratch grow by a long one.
+	end := 0
+	for n := 0; end < len(raw) && n <= maxKey; n++ {
+		if raw[end] == '\\' {
+			end += escapeLen(raw[end:])
+		} else {
+			end++
 		}
 	}
+	raw = raw[:end]
 	keep := len(s.out.scratch)
 	name, _ := unescape(s.out.scratch, raw)
 	s.out.scratch = name[:keep]

@@ -172,6 +172,24 @@ func TestBadBodiesAreRefused(t *testing.T) {
 	f(KindChat, many+`"a":1}`, ErrTooMany, FieldBootstrapOther)
 }
 
+func TestEscapedNamesOfAnyLengthAreRecognised(t *testing.T) {
+	t.Parallel()
+	f := func(body string, want int) {
+		t.Helper()
+		if r := mustScan(t, KindChat, body); r.Injected() != want || cap(r.scratch) > 256 {
+			t.Errorf("%.40s: %d injected, %d bytes of scratch", body, r.Injected(), cap(r.scratch))
+		}
+	}
+	long := strings.Repeat("a", 5000)
+	f(`{"\u0062\u006f\u006f\u0074\u0073\u0074\u0072\u0061\u0070\u005f\u0068\u006f\u0073\u0074":1}`, 1)
+	f(`{"disagg_prefill_dp_ran\u006b":1}`, 1)
+	f(`{"bootstrap_`+long+`\u0041":1}`, 1)
+	f(`{"`+long+`\u0041":1}`, 0)
+	f(`{"ri\u0064`+long+`":1}`, 0)
+	f(`{"rid\u0000":1}`, 0)
+	f(`{"rid\ud83d\ude00":1,"\ud800rid":1}`, 0)
+}
+
 func TestOrdinaryRepeatsPass(t *testing.T) {
 	t.Parallel()
 	mustScan(t, KindChat, `{"temperature":1,"temperature":2,"messages":[{"content":"a","content":"b"}],"x":"\ud800"}`)

@@ -30,6 +30,9 @@ func (u *UsageFilter) Reset() {
 // Removed counts the events taken out.
 func (u *UsageFilter) Removed() int { return u.removed }
 
+// AtBoundary reports whether what was forwarded so far ends between two events.
+func (u *UsageFilter) AtBoundary() bool { return !u.framer.over() }
+
 // Append appends to dst what may be forwarded after the next bytes of the stream.
 func (u *UsageFilter) Append(dst, chunk []byte) []byte {
 	f := &u.framer

@@ -13,7 +13,7 @@ type framer struct {
 	lineStart bool // the last byte ended a line
 	cr        bool // the last byte was CR; a LF right after it belongs to it
 
-	lf, crAt int // next LF and CR in the chunk, when not behind the position
+	ends ends // in the chunk
 
 	doneLines int  // lines of the event that ended last, the blank one left out
 	truncated bool // that event is longer than limit; next returned its first bytes only
@@ -28,7 +28,7 @@ func (f *framer) reset(limit int) {
 }
 
 // begin prepares for a new chunk.
-func (f *framer) begin() { f.lf, f.crAt = -1, -1 }
+func (f *framer) begin() { f.ends = unsearched }
 
 // trailer returns 1 if the byte at pos is the LF of a CRLF whose CR already
 // ended an event, else 0.
@@ -71,7 +71,7 @@ func (f *framer) find(b []byte, pos int) (end int, ok bool) {
 			f.doneLines, f.lines = f.lines, 0
 			return i + 1, true
 		}
-		i = f.lineEnd(b, i)
+		i = f.ends.next(b, i)
 		f.lineStart = i < len(b)
 		if f.lineStart {
 			f.lines++
@@ -80,25 +80,6 @@ func (f *framer) find(b []byte, pos int) (end int, ok bool) {
 		}
 	}
 	return pos, false
-}
-
-// lineEnd returns the offset of the first line end at or after i, or len(b). It
-// remembers the next LF and CR, so that a chunk is searched once for each.
-func (f *framer) lineEnd(b []byte, i int) int {
-	if f.lf < i {
-		f.lf = indexFrom(b, i, '\n')
-	}
-	if f.crAt < i {
-		f.crAt = indexFrom(b, i, '\r')
-	}
-	return min(f.lf, f.crAt)
-}
-
-func indexFrom(b []byte, i int, c byte) int {
-	if n := bytes.IndexByte(b[i:], c); n >= 0 {
-		return i + n
-	}
-	return len(b)
 }
 
 // take ends the event with part and returns all of it, or its first bytes.
@@ -154,19 +135,24 @@ func (p *parser) parse(event []byte, f *framer) message {
 		event = event[len(dataField) : len(event)-1]
 		return message{payload: trimSpace(trimLineEnd(event)), hasData: true}
 	}
-	var m message
-	m.blank = true
-	n := 0
-	for len(event) > 0 {
-		var line []byte
-		line, event = cutLine(event)
+	return p.fields(event)
+}
+
+// fields reads an event line by line.
+func (p *parser) fields(event []byte) message {
+	m := message{blank: true}
+	at, n := unsearched, 0
+	for i := 0; i < len(event); {
+		end := at.next(event, i)
+		line := event[i:end]
+		i = end + 1 // past a CR; the LF of a CRLF makes one more empty line
 		if len(line) == 0 {
 			continue
 		}
 		m.blank = false
 		name, value := line, line[len(line):]
-		if i := bytes.IndexByte(line, ':'); i >= 0 {
-			name, value = line[:i], trimSpace(line[i+1:])
+		if c := bytes.IndexByte(line, ':'); c >= 0 {
+			name, value = line[:c], trimSpace(line[c+1:])
 		}
 		switch string(name) {
 		case "event":
@@ -212,18 +198,26 @@ func trimLineEnd(b []byte) []byte {
 	return bytes.TrimSuffix(b, []byte{'\r'})
 }
 
-// cutLine returns the first line without its end, and what follows it.
-func cutLine(b []byte) (line, rest []byte) {
-	for i, c := range b {
-		switch c {
-		case '\n':
-			return b[:i], b[i+1:]
-		case '\r':
-			if i+1 < len(b) && b[i+1] == '\n' {
-				return b[:i], b[i+2:]
-			}
-			return b[:i], b[i+1:]
-		}
+// ends remembers the next LF and CR in a slice, so that a walk over its lines
+// searches it once for each.
+type ends struct{ lf, cr int }
+
+var unsearched = ends{-1, -1}
+
+// next returns the offset of the first line end at or after i, or len(b).
+func (e *ends) next(b []byte, i int) int {
+	if e.lf < i {
+		e.lf = indexFrom(b, i, '\n')
 	}
-	return b, nil
+	if e.cr < i {
+		e.cr = indexFrom(b, i, '\r')
+	}
+	return min(e.lf, e.cr)
+}
+
+func indexFrom(b []byte, i int, c byte) int {
+	if n := bytes.IndexByte(b[i:], c); n >= 0 {
+		return i + n
+	}
+	return len(b)
 }

@@ -215,8 +215,9 @@ func (f *facts) readUsage(payload []byte) {
 }
 
 // pattern remembers the last plain event as what stands before and behind its
-// text. An event that differs from it in a text without quotes only is plain
-// too: the parts around pin down the structure. In a stream from one engine that
+// text. An event that differs from it in a text only is plain too,
+// as long as the text is the inside of one string: the parts around pin down the
+// structure. In a stream from one engine that
 // is almost every event, and costs two comparisons in place of a walk.
 type pattern struct {
 	around []byte // both parts
@@ -244,5 +245,25 @@ func (p *pattern) match(payload []byte) bool {
 		return false
 	}
 	text := payload[p.split : len(payload)-(len(p.around)-p.split)]
-	return text[len(text)-1] != '\\' && bytes.IndexByte(text, '"') < 0
+	return insideString(text)
+}
+
+// insideString reports whether text can stand between two quotes: each quote in
+// it is escaped, and it does not end within an escape.
+func insideString(text []byte) bool {
+	if bytes.IndexByte(text, '\\') < 0 {
+		return bytes.IndexByte(text, '"') < 0
+	}
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return false
+		case '\\':
+			i++
+			if i == len(text) {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -146,6 +146,9 @@ func TestUsageFilterPassesLongEventsAsTheyCome(t *testing.T) {
 			if fed-len(out) > 64 {
 				t.Fatalf("%d bytes held back", fed-len(out))
 			}
+			if u.AtBoundary() != (len(out) == 0 || strings.HasSuffix(string(out), "\n\n")) {
+				t.Fatalf("AtBoundary %v after %q", u.AtBoundary(), out)
+			}
 			if !strings.HasPrefix(stream, string(out)) {
 				t.Fatalf("not in order: %q", out)
 			}

@@ -179,6 +179,8 @@ func TestPatternMeansTheSameAsAWalk(t *testing.T) {
 		event("é"):          true,
 		event(""):           false, // carries nothing
 		event(`"`):          false,
+		event(`a\"b\\`):     true,
+		event(`a\\"`):       false,
 		event(`a\`):         false, // the quote behind is escaped
 		event(`x"},"y":{"`): false,
 		strings.Replace(event("two"), "null", `"stop"`, 1): false,
