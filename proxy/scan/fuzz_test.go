@@ -31,6 +31,9 @@ func FuzzScan(f *testing.F) {
 		valid := json.Valid(body) && utf8.Valid(body)
 		var r Result
 		err := Scan(body, kind, Limits{}, &r)
+		if at := invalidAt(body); !utf8.Valid(body[:at]) || (at == len(body)) != utf8.Valid(body) {
+			t.Fatalf("invalidAt = %d", at)
+		}
 		switch {
 		case errors.Is(err, ErrSyntax):
 			if valid {
@@ -158,21 +161,6 @@ func FuzzAppendString(f *testing.F) {
 		out := AppendString(nil, s)
 		if err := json.Unmarshal(out, &got); err != nil || got != string([]rune(s)) {
 			t.Fatalf("%q -> %s -> %q (%v)", s, out, got, err)
-		}
-	})
-}
-
-// FuzzValidUTF8: the fast path agrees with the standard library.
-func FuzzValidUTF8(f *testing.F) {
-	f.Add([]byte("推理gateway é 😀 \xed\xa0\x80"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		if validUTF8(b) != utf8.Valid(b) {
-			t.Fatalf("%q", b)
-		}
-		if !utf8.Valid(b) {
-			if at := invalidAt(b); !utf8.Valid(b[:at]) || at == len(b) {
-				t.Fatalf("invalidAt(%q) = %d", b, at)
-			}
 		}
 	})
 }
