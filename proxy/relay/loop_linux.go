@@ -1,0 +1,556 @@
+package relay
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	scratchSize = 64 << 10
+	batchSize   = 256
+	// turnReads bounds what one stream may move before others get a turn.
+	turnReads = 16
+	// clientBit marks an event of a stream's client side.
+	clientBit = 1 << 31
+)
+
+// osState is what a loop keeps per stream.
+type osState struct {
+	loop       *loop
+	slot       int32
+	generation uint32 // of the slot when this stream took it
+	upstream   int    // our own descriptor of the engine's socket
+	client     int    // borrowed from Stream.Client, which stays open
+	watching   bool   // client registered for writability
+	again      bool   // the engine's socket may hold unread bytes
+	ended      bool
+}
+
+// loop is one epoll with the streams registered on it. Only its goroutine
+// touches a stream after start returned.
+type loop struct {
+	r       *Relay
+	epoll   int
+	wakeup  int // eventfd
+	scratch []byte
+	done    chan struct{}
+	post    func(*Stream) // asks the loop to look at a stream's gone flag
+	more    []*Stream     // had their turn and have more to read
+
+	mu     sync.Mutex // guards the fields below
+	slots  []slot
+	free   []int32
+	mail   []*Stream // streams whose client left
+	closed bool
+}
+
+type slot struct {
+	s          *Stream
+	generation uint32
+}
+
+func startLoops(r *Relay) ([]*loop, error) {
+	var loops []*loop
+	for range r.cfg.Loops {
+		l, err := newLoop(r)
+		if err != nil {
+			for _, o := range loops {
+				o.close()
+			}
+			return nil, err
+		}
+		go l.run()
+		loops = append(loops, l)
+	}
+	return loops, nil
+}
+
+func newLoop(r *Relay) (*loop, error) {
+	ep, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("cannot create relay epoll: %w", err)
+	}
+	ev, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		_ = unix.Close(ep)
+		return nil, fmt.Errorf("cannot create relay eventfd: %w", err)
+	}
+	l := &loop{
+		r: r, epoll: ep, wakeup: ev, done: make(chan struct{}),
+		scratch: make([]byte, frameRoom+scratchSize+tailRoom),
+		slots:   make([]slot, 1), // slot 0 is the eventfd
+	}
+	l.post = l.postMail
+	in := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET}
+	if err := unix.EpollCtl(ep, unix.EPOLL_CTL_ADD, ev, &in); err != nil {
+		_, _ = unix.Close(ep), unix.Close(ev)
+		return nil, fmt.Errorf("cannot watch relay eventfd: %w", err)
+	}
+	return l, nil
+}
+
+// onLoop reports whether both sides are bare TCP.
+func onLoop(s *Stream) bool {
+	_, up := s.Upstream.(*net.TCPConn)
+	_, down := tcpOf(s.Client)
+	return up && down
+}
+
+// tcpOf finds the TCP connection under wrappers that only watch it. A TLS
+// connection also has a NetConn and must not be looked through.
+func tcpOf(c net.Conn) (*net.TCPConn, bool) {
+	for range 4 {
+		switch v := c.(type) {
+		case *net.TCPConn:
+			return v, true
+		case *tls.Conn:
+			return nil, false
+		case interface{ NetConn() net.Conn }:
+			c = v.NetConn()
+		default:
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// start writes what is there already and registers the stream.
+func (l *loop) start(s *Stream) {
+	s.os.loop, s.os.upstream = l, -1
+	err := s.takeDescriptors()
+	if err == nil {
+		pb := blockingBuffers.Get().(*[]byte)
+		err = l.prime(s, *pb)
+		blockingBuffers.Put(pb)
+	}
+	if err == nil && (!s.finishing || len(s.pending) > 0) {
+		if err = l.register(s); err == nil {
+			return // the stream is the loop's now
+		}
+	}
+	if err == nil {
+		err = s.failure
+	}
+	l.end(s, err)
+}
+
+// takeDescriptors moves the engine's socket off the runtime's poller: two
+// pollers on one socket would both wake up for each event.
+func (s *Stream) takeDescriptors() error {
+	up, err := dupDescriptor(s.Upstream.(*net.TCPConn))
+	if err != nil {
+		return fmt.Errorf("cannot take over engine connection: %w", err)
+	}
+	s.os.upstream = up
+	_ = s.Upstream.Close()
+	tcp, _ := tcpOf(s.Client)
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("cannot reach client socket: %w", err)
+	}
+	return raw.Control(func(fd uintptr) { s.os.client = int(fd) })
+}
+
+func dupDescriptor(c *net.TCPConn) (int, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return -1, err
+	}
+	fd, derr := -1, error(nil)
+	err = raw.Control(func(orig uintptr) {
+		fd, derr = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0)
+	})
+	return fd, errors.Join(err, derr)
+}
+
+// prime sends the head and what was received before the stream came here.
+func (l *loop) prime(s *Stream, buf []byte) error {
+	now := l.r.cfg.Now()
+	out := s.Head
+	for {
+		if err := s.send(out, now); err != nil {
+			return err
+		}
+		if s.finishing || len(s.Unread) == 0 {
+			s.Head, s.Unread = nil, nil
+			return nil
+		}
+		n := copy(buf[frameRoom:len(buf)-tailRoom], s.Unread)
+		s.Unread = s.Unread[n:]
+		out = s.step(buf, n, now)
+	}
+}
+
+func (l *loop) register(s *Stream) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return ErrShutdown
+	}
+	if n := len(l.free); n > 0 {
+		s.os.slot = l.free[n-1]
+		l.free = l.free[:n-1]
+	} else {
+		s.os.slot = int32(len(l.slots)) //nolint:gosec // bounded by the descriptor limit
+		l.slots = append(l.slots, slot{})
+	}
+	sl := &l.slots[s.os.slot]
+	sl.generation++
+	sl.s = s
+	s.os.generation = sl.generation
+	ev := unix.EpollEvent{
+		Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET,
+		Fd:     s.os.slot, Pad: int32(sl.generation), //nolint:gosec // opaque bits
+	}
+	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.os.upstream, &ev); err != nil {
+		sl.s = nil
+		l.free = append(l.free, s.os.slot)
+		s.os.slot = 0
+		return fmt.Errorf("cannot watch engine connection: %w", err)
+	}
+	if len(s.pending) > 0 {
+		if err := l.watchClient(s); err != nil {
+			return err
+		}
+	}
+	s.waker.Store(&l.post)
+	if s.gone.Load() {
+		l.mail = append(l.mail, s)
+		l.ring()
+	}
+	return nil
+}
+
+func (l *loop) postMail(s *Stream) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return
+	}
+	l.mail = append(l.mail, s)
+	l.ring()
+}
+
+func (l *loop) ring() {
+	_, _ = unix.Write(l.wakeup, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // full means rung already
+}
+
+func (l *loop) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.ring()
+	l.mu.Unlock()
+	<-l.done
+}
+
+func (l *loop) run() {
+	defer close(l.done)
+	events := make([]unix.EpollEvent, batchSize)
+	nextTick := l.r.cfg.Now().Add(l.r.cfg.Tick)
+	for {
+		wait := int(l.r.cfg.Tick / time.Millisecond)
+		if len(l.more) > 0 {
+			wait = 0
+		}
+		n, err := unix.EpollWait(l.epoll, events, wait)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			panic(fmt.Sprintf("BUG: relay epoll: %v", err))
+		}
+		now := l.r.cfg.Now()
+		for i := range max(n, 0) {
+			l.dispatch(&events[i], now)
+		}
+		l.continueReading(now)
+		if l.takeMail() {
+			l.shutdown()
+			return
+		}
+		if now.After(nextTick) {
+			l.tick(now)
+			nextTick = now.Add(l.r.cfg.Tick)
+		}
+	}
+}
+
+func (l *loop) dispatch(ev *unix.EpollEvent, now time.Time) {
+	if ev.Fd == 0 {
+		var b [8]byte
+		_, _ = unix.Read(l.wakeup, b[:])
+		return
+	}
+	l.mu.Lock()
+	sl := l.slots[ev.Fd&^(-clientBit)]
+	l.mu.Unlock()
+	s := sl.s
+	if s == nil || sl.generation != uint32(ev.Pad) || s.os.ended { //nolint:gosec // opaque bits
+		return
+	}
+	s.wakeups++
+	if ev.Fd < 0 {
+		l.clientWritable(s, now)
+		return
+	}
+	l.engineReadable(s, ev.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0, now)
+}
+
+// engineReadable moves what is there. closed means that end of file is near,
+// so a short read proves nothing.
+func (l *loop) engineReadable(s *Stream, closed bool, now time.Time) {
+	if len(s.pending) > 0 {
+		s.os.again = true // backpressure: leave the bytes in the kernel
+		return
+	}
+	if s.finishing {
+		return
+	}
+	for range turnReads {
+		buf := l.scratch
+		n, err := readNonblock(s.os.upstream, buf[frameRoom:frameRoom+scratchSize])
+		var out []byte
+		switch {
+		case n > 0:
+			out = s.step(buf, n, now)
+		case err == unix.EAGAIN: //nolint:errorlint // a bare errno from a raw call
+			return
+		case err != nil:
+			l.end(s, errors.Join(ErrUpstreamRead, err))
+			return
+		default:
+			out = s.eof(buf)
+		}
+		if err := s.send(out, now); err != nil {
+			l.end(s, err)
+			return
+		}
+		if s.settle(l) {
+			return
+		}
+		if n < scratchSize && !closed {
+			return // drained: the next byte is a new edge
+		}
+	}
+	l.more = append(l.more, s) // others first
+}
+
+// continueReading gives streams that used up their turn another one.
+func (l *loop) continueReading(now time.Time) {
+	more := l.more
+	l.more = nil
+	for _, s := range more {
+		if !s.os.ended {
+			l.engineReadable(s, true, now)
+		}
+	}
+}
+
+// settle handles the two states in which reading must stop. It reports whether
+// the caller is done with the stream for now.
+func (s *Stream) settle(l *loop) bool {
+	if len(s.pending) > 0 {
+		s.os.again = true
+		if err := l.watchClient(s); err != nil {
+			l.end(s, err)
+		}
+		return true
+	}
+	if s.finishing {
+		l.end(s, s.failure)
+		return true
+	}
+	return false
+}
+
+func (l *loop) clientWritable(s *Stream, now time.Time) {
+	if len(s.pending) == 0 {
+		return
+	}
+	p := s.pending
+	s.pending = nil
+	if err := s.send(p, now); err != nil {
+		l.end(s, err)
+		return
+	}
+	if len(s.pending) > 0 {
+		return
+	}
+	if s.finishing {
+		l.end(s, s.failure)
+		return
+	}
+	if s.os.again {
+		s.os.again = false
+		// The edge was consumed while we were blocked: read until empty.
+		l.engineReadable(s, true, now)
+	}
+}
+
+// watchClient asks for an edge when the client's socket takes bytes again.
+func (l *loop) watchClient(s *Stream) error {
+	if s.os.watching {
+		return nil
+	}
+	ev := unix.EpollEvent{
+		Events: unix.EPOLLOUT | unix.EPOLLET,
+		Fd:     s.os.slot | -clientBit, Pad: int32(s.os.generation), //nolint:gosec // opaque bits
+	}
+	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.os.client, &ev); err != nil {
+		return fmt.Errorf("cannot watch client connection: %w", err)
+	}
+	s.os.watching = true
+	return nil
+}
+
+// send writes p to the client; what does not fit is copied to pending. p may be
+// the old pending itself.
+func (s *Stream) send(p []byte, now time.Time) error {
+	if len(s.pending) > 0 {
+		s.pending = append(s.pending, p...)
+		return nil
+	}
+	moved := false
+	for len(p) > 0 {
+		n, err := writeNonblock(s.os.client, p)
+		switch {
+		case n > 0:
+			p, moved = p[n:], true
+			s.lastWrite = now
+		case err == unix.EAGAIN: //nolint:errorlint // a bare errno from a raw call
+			if moved || s.blockedSince.IsZero() {
+				s.blockedSince = now
+			}
+			s.pending = append([]byte(nil), p...)
+			return nil
+		default:
+			return errors.Join(ErrClientGone, err)
+		}
+	}
+	s.blockedSince = time.Time{}
+	return nil
+}
+
+// takeMail ends the streams whose clients left; it reports closing.
+func (l *loop) takeMail() (closing bool) {
+	l.mu.Lock()
+	mail := l.mail
+	l.mail = nil
+	closing = l.closed
+	l.mu.Unlock()
+	for _, s := range mail {
+		if !s.os.ended && s.gone.Load() {
+			l.end(s, ErrClientGone)
+		}
+	}
+	return closing
+}
+
+// tick enforces the limits; streams are few thousand at most and looked at
+// about four times a second.
+func (l *loop) tick(now time.Time) {
+	for _, s := range l.streams() {
+		if err := s.overdue(now); err != nil {
+			l.end(s, err)
+			continue
+		}
+		if s.heartbeatDue(now) {
+			if err := s.send(s.heartbeat(), now); err != nil {
+				l.end(s, err)
+				continue
+			}
+			if len(s.pending) > 0 {
+				s.settle(l)
+			}
+		}
+	}
+}
+
+func (l *loop) streams() []*Stream {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []*Stream
+	for i := range l.slots {
+		if s := l.slots[i].s; s != nil && !s.os.ended {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func (l *loop) shutdown() {
+	for _, s := range l.streams() {
+		l.end(s, ErrShutdown)
+	}
+	_, _ = unix.Close(l.epoll), unix.Close(l.wakeup)
+}
+
+// end takes the stream off the loop and reports how it ended.
+func (l *loop) end(s *Stream, err error) {
+	s.os.ended = true
+	if s.os.slot > 0 {
+		l.unregister(s)
+	}
+	if err != nil && !errors.Is(err, ErrClientGone) && !errors.Is(err, ErrClientSlow) {
+		if w := s.lastWords(err); len(w) > 0 {
+			_, _ = writeNonblock(s.os.client, w) // the stream has failed either way
+		}
+	}
+	s.pending = nil
+	r := Result{Err: err, Surplus: s.surplus, Bytes: s.bytes, Wakeups: s.wakeups}
+	if err == nil && !s.surplus && s.Decoder.Done() {
+		r.Upstream = adopt(s.os.upstream)
+	} else if s.os.upstream >= 0 {
+		_ = unix.Close(s.os.upstream)
+	}
+	s.Done(s, r)
+}
+
+func (l *loop) unregister(s *Stream) {
+	if s.os.watching {
+		_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, s.os.client, nil)
+	}
+	_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, s.os.upstream, nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sl := &l.slots[s.os.slot]
+	sl.s = nil
+	sl.generation++
+	l.free = append(l.free, s.os.slot)
+}
+
+// adopt makes a net.Conn of a descriptor, nil when that fails.
+func adopt(fd int) net.Conn {
+	f := os.NewFile(uintptr(fd), "engine") //nolint:gosec // a descriptor is not negative here
+	c, err := net.FileConn(f)
+	_ = f.Close()
+	if err != nil {
+		return nil
+	}
+	return c
+}
+
+func readNonblock(fd int, p []byte) (int, error) {
+	for {
+		n, err := syscall.Read(fd, p)
+		if err == syscall.EINTR { //nolint:errorlint // a bare errno
+			continue
+		}
+		return n, err
+	}
+}
+
+func writeNonblock(fd int, p []byte) (int, error) {
+	for {
+		n, err := syscall.Write(fd, p)
+		if err == syscall.EINTR { //nolint:errorlint // a bare errno
+			continue
+		}
+		return n, err
+	}
+}
