@@ -131,16 +131,19 @@ func TestNoDescriptorsAnswers503AndRecovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := func() {
+	served := func() bool {
 		t.Helper()
 		c := dial(t, addr)
 		defer c.Close()
 		got := make([]byte, 5)
-		if _, err := io.ReadFull(c, got); err != nil || string(got) != "hello" {
-			t.Fatalf("got %q, %v; want to be served", got, err)
+		if _, err := io.ReadFull(c, got); err != nil {
+			t.Fatalf("got %q, %v; want an answer", got, err)
 		}
+		return string(got) == "hello"
 	}
-	served()
+	if !served() {
+		t.Fatal("refused while there are descriptors")
+	}
 	say("fill")
 	for range 5 {
 		c := dial(t, addr)
@@ -150,14 +153,15 @@ func TestNoDescriptorsAnswers503AndRecovers(t *testing.T) {
 		readRefusal(t, c, ReasonDescriptors.String())
 	}
 	say("free")
-	// The accept loop may still be in a pause during which nobody is refused.
-	served()
+	// The accept loop may just be looking for one more client to turn away.
+	for !served() {
+	}
 	var s Stats
 	if err := json.Unmarshal([]byte(say("stats")), &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Rejected[ReasonDescriptors] != 5 || s.AcceptErrors == 0 || s.Accepted < 2 {
-		t.Errorf("stats are %+v, want 5 rejected, some errors, 2 accepted", s)
+	if s.Rejected[ReasonDescriptors] < 5 || s.AcceptErrors == 0 || s.Accepted < 2 {
+		t.Errorf("stats are %+v, want at least 5 rejected, some errors, 2 accepted", s)
 	}
 }
 

@@ -124,25 +124,40 @@ func (c *aliveCanceler) ClientGone() {
 	c.running.Add(-1)
 }
 
+// armUntilGone runs short requests until the client is seen to leave.
+func armUntilGone(t *testing.T, c *Conn) {
+	t.Helper()
+	for !c.Gone() {
+		gone := &aliveCanceler{t: t}
+		c.Arm(gone)
+		c.Disarm()
+		gone.over.Store(true)
+		if gone.running.Load() != 0 {
+			t.Fatal("ClientGone was running after Disarm had returned")
+		}
+		runtime.Gosched()
+	}
+}
+
 func TestNoCallAfterDisarm(t *testing.T) {
 	t.Parallel()
 	w := startWatcher(t, Options{})
+	// Without sockets, for many rounds: what the watcher does with an event.
+	for range 20_000 {
+		c := &Conn{watcher: w}
+		var wg sync.WaitGroup
+		wg.Go(c.markGone)
+		armUntilGone(t, c)
+		wg.Wait()
+	}
+	// With sockets, for few: a busy loop keeps the runtime from its poller.
 	ln := listen(t)
-	for range 500 {
+	for range 50 {
 		client, server := connect(t, ln)
 		c := w.Wrap(server)
 		var wg sync.WaitGroup
 		wg.Go(func() { leaveByRST(client) })
-		for !c.Gone() {
-			gone := &aliveCanceler{t: t}
-			c.Arm(gone)
-			c.Disarm()
-			gone.over.Store(true)
-			if gone.running.Load() != 0 {
-				t.Fatal("ClientGone was running after Disarm had returned")
-			}
-			runtime.Gosched()
-		}
+		armUntilGone(t, c)
 		wg.Wait()
 		_ = c.Close()
 	}
