@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -254,5 +255,35 @@ func TestArmDisarmDoNotAllocate(t *testing.T) {
 		found.Disarm()
 	}); n != 0 {
 		t.Errorf("a request allocates %v times, want 0", n)
+	}
+}
+
+// slowCanceler takes its time, against the rules, so that Disarm meets it.
+type slowCanceler struct {
+	entered  chan struct{}
+	finished atomic.Bool
+}
+
+func (c *slowCanceler) ClientGone() {
+	close(c.entered)
+	for range 1000 {
+		runtime.Gosched()
+	}
+	c.finished.Store(true)
+}
+
+func TestDisarmWaitsForTheRunningCall(t *testing.T) {
+	t.Parallel()
+	c := &Conn{watcher: &Watcher{}}
+	for range 20 {
+		c.state.Store(idle)
+		slow := &slowCanceler{entered: make(chan struct{})}
+		c.Arm(slow)
+		go c.markGone()
+		<-slow.entered
+		c.Disarm()
+		if !slow.finished.Load() {
+			t.Fatal("Disarm returned while ClientGone was running")
+		}
 	}
 }
