@@ -256,3 +256,9 @@ func (e *Engine) SetSlow(factor float64) {
 	}
 	e.cfg.Slow = factor
 }
+
+// Live returns the sequences in the engine, running ones first.
+func (e *Engine) Live() []*Seq {
+	live := make([]*Seq, 0, len(e.running)+len(e.waiting))
+	return append(append(live, e.running...), e.waiting...)
+}
