@@ -19,7 +19,7 @@ type Config struct {
 // Listen is the data plane: where clients connect and what they may send.
 type Listen struct {
 	Address             string     `yaml:"address"`                // host:port; default ":8080"
-	TLS                 *ServerTLS `yaml:"tls"`                    // nil: plain HTTP
+	TLS                 *ServerTLS `yaml:"tls"`                    // left out: plain HTTP
 	MaxConnections      int        `yaml:"max_connections"`        // 0: from the file descriptor limit
 	MaxConnectionsPerIP int        `yaml:"max_connections_per_ip"` // 0: no limit
 	HeaderTimeout       Duration   `yaml:"header_timeout"`         // whole request head; default 5s
@@ -38,8 +38,8 @@ type Listen struct {
 
 // ServerTLS is a server certificate; its files are watched and reloaded.
 type ServerTLS struct {
-	CertFile       string   `yaml:"cert_file"`
-	KeyFile        string   `yaml:"key_file"`
+	CertFile       string   `yaml:"cert_file"`       // PEM, leaf first
+	KeyFile        string   `yaml:"key_file"`        // PEM
 	ClientCAFile   string   `yaml:"client_ca_file"`  // "" : no client certificate asked for
 	ReloadInterval Duration `yaml:"reload_interval"` // default 30s
 }
@@ -48,8 +48,8 @@ type ServerTLS struct {
 type Admin struct {
 	Address string     `yaml:"address"` // default "127.0.0.1:9090"; "" off
 	Token   Secret     `yaml:"token"`   // bearer token; "" none asked
-	TLS     *ServerTLS `yaml:"tls"`
-	Pprof   bool       `yaml:"pprof"` // default true
+	TLS     *ServerTLS `yaml:"tls"`     // left out: plain HTTP
+	Pprof   bool       `yaml:"pprof"`   // default true
 	// WorkerAPIOnData serves the worker API of the router family on the data
 	// listener too, as the routers do. Set by their flags; default false.
 	WorkerAPIOnData bool `yaml:"worker_api_on_data"`
@@ -70,10 +70,10 @@ type Auth struct {
 // APIKey is one client credential. Two keys with one ID are a rotation.
 type APIKey struct {
 	ID      string   `yaml:"id"`      // shown in logs and metrics
-	SHA256  string   `yaml:"sha256"`  // hex digest of the key; this or Key
+	SHA256  string   `yaml:"sha256"`  // SHA-256 of the key in hex; this or key
 	Key     Secret   `yaml:"key"`     // the key itself, by env or file reference
 	Expires string   `yaml:"expires"` // RFC 3339; "" never
-	Tenant  string   `yaml:"tenant"`
+	Tenant  string   `yaml:"tenant"`  // whose key it is, for logs and metrics
 	Trusted bool     `yaml:"trusted"` // may send injection fields (disaggregation, ranks, priority)
 	Models  []string `yaml:"models"`  // empty: all
 }
@@ -108,14 +108,14 @@ type Limits struct {
 
 // Pool is one set of interchangeable replicas of the same models.
 type Pool struct {
-	Name           string        `yaml:"name"`
-	Engine         Engine        `yaml:"engine"` // default auto
-	Models         []Model       `yaml:"models"` // empty: whatever /v1/models of the replicas says
-	Default        bool          `yaml:"default"`
-	Policy         Policy        `yaml:"policy"`         // default least_load
-	PolicyOptions  PolicyOptions `yaml:"policy_options"` //
-	Secret         Secret        `yaml:"secret"`         // bearer token sent to the engines when the gateway has own keys
-	TLS            ClientTLS     `yaml:"tls"`
+	Name           string        `yaml:"name"`    // in logs and metrics; may be left out when there is one pool
+	Engine         Engine        `yaml:"engine"`  // default auto
+	Models         []Model       `yaml:"models"`  // empty: whatever /v1/models of the replicas says
+	Default        bool          `yaml:"default"` // takes what names no known model; one pool must, a single one does
+	Policy         Policy        `yaml:"policy"`  // default least_load
+	PolicyOptions  PolicyOptions `yaml:"policy_options"`
+	Secret         Secret        `yaml:"secret"` // bearer token sent to the engines when the gateway has own keys
+	TLS            ClientTLS     `yaml:"tls"`    // for https replicas
 	Timeouts       Timeouts      `yaml:"timeouts"`
 	Connections    Connections   `yaml:"connections"`
 	Retry          Retry         `yaml:"retry"`
@@ -131,7 +131,7 @@ type Pool struct {
 // Model is one name that clients use.
 type Model struct {
 	ID       string   `yaml:"id"`       // name that the engine serves
-	Aliases  []string `yaml:"aliases"`  // further names; rewritten to ID in the body
+	Aliases  []string `yaml:"aliases"`  // further names; rewritten to id in the body
 	Adapters []string `yaml:"adapters"` // LoRA adapter names on this base, sent unchanged
 }
 
@@ -144,7 +144,7 @@ type Replica struct {
 	MaxConcurrency int               `yaml:"max_concurrency"` // requests at once; 0: no limit
 	Models         []string          `yaml:"models"`          // empty: all of the pool
 	HealthURL      string            `yaml:"health_url"`      // default: the engine kind's path
-	Labels         map[string]string `yaml:"labels"`
+	Labels         map[string]string `yaml:"labels"`          // free, shown by the API
 }
 
 // PolicyOptions holds the knobs of all policies; each says whose it is.
@@ -156,11 +156,11 @@ type PolicyOptions struct {
 
 // ClientTLS is how https replicas are checked.
 type ClientTLS struct {
-	CAFile             string `yaml:"ca_file"`
-	CertFile           string `yaml:"cert_file"`
-	KeyFile            string `yaml:"key_file"`
-	ServerName         string `yaml:"server_name"`
-	InsecureSkipVerify bool   `yaml:"insecure_skip_verify"`
+	CAFile             string `yaml:"ca_file"`              // PEM; "": the system's authorities
+	CertFile           string `yaml:"cert_file"`            // PEM client certificate; "" none
+	KeyFile            string `yaml:"key_file"`             // PEM key of cert_file
+	ServerName         string `yaml:"server_name"`          // name sent and checked; "": the URL's host
+	InsecureSkipVerify bool   `yaml:"insecure_skip_verify"` // true: certificates are not checked; default false
 }
 
 // Timeouts bounds each phase of one upstream attempt. 0 means no limit.
@@ -199,19 +199,20 @@ type Breaker struct {
 	HalfOpenRequests int      `yaml:"half_open_requests"` // default 1
 }
 
-// Health is the active probe.
+// Health is the active probe. What is left to the engine kind is filled in by
+// Health.For once the kind is known.
 type Health struct {
-	Disabled bool     `yaml:"disabled"`
-	Path     string   `yaml:"path"`     // "": by engine kind
-	Interval Duration `yaml:"interval"` // default 5s (SGLang 20s, its probe generates a token)
-	Timeout  Duration `yaml:"timeout"`  // default 3s (SGLang 10s)
+	Disabled bool     `yaml:"disabled"` // true: replicas count as healthy until requests fail; default false
+	Path     string   `yaml:"path"`     // "": by engine kind (/health; openai /v1/models)
+	Interval Duration `yaml:"interval"` // 0: by engine kind (5s; sglang 20s, its probe generates a token; openai 10s)
+	Timeout  Duration `yaml:"timeout"`  // 0: by engine kind (3s; sglang 10s; openai 5s)
 	Fall     int      `yaml:"fall"`     // failures in a row to go down; default 3
 	Rise     int      `yaml:"rise"`     // successes in a row to come up; default 2
 }
 
 // Load reads the engine's own load.
 type Load struct {
-	Disabled   bool     `yaml:"disabled"`
+	Disabled   bool     `yaml:"disabled"`    // true: only what this gateway sent counts; default false
 	Interval   Duration `yaml:"interval"`    // default 2s, floor 1s
 	Timeout    Duration `yaml:"timeout"`     // default 1s
 	StaleAfter Duration `yaml:"stale_after"` // older readings are ignored; default 10s

@@ -54,3 +54,12 @@ const (
 	LogJSON LogFormat = "json"
 	LogText LogFormat = "text"
 )
+
+// enumValues lists what each enumeration accepts, in the order printed.
+var enumValues = map[string][]string{
+	"Engine":    {string(EngineAuto), string(EngineVLLM), string(EngineSGLang), string(EngineTRTLLM), string(EngineOpenAI)},
+	"Policy":    {string(PolicyRoundRobin), string(PolicyRandom), string(PolicyLeastLoad), string(PolicyPowerOfTwo), string(PolicyConsistentHash), string(PolicySession)},
+	"AuditMode": {string(AuditCount), string(AuditInject)},
+	"LogLevel":  {string(LogDebug), string(LogInfo), string(LogWarn), string(LogError)},
+	"LogFormat": {string(LogJSON), string(LogText)},
+}
