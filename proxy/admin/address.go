@@ -182,7 +182,7 @@ func parseWorkerURL(raw string) (*url.URL, error) {
 		return nil, errors.New("it must not have a query or fragment")
 	case !plainHost(host):
 		return nil, errors.New("the host is neither a name nor a canonical IP address")
-	case !plainPath(u):
+	case u.RawPath != "" || !plainPath(u.Path):
 		return nil, errors.New("the base path is not plain")
 	}
 	port := u.Port()
@@ -235,10 +235,7 @@ func plainHost(host string) bool {
 
 // plainPath accepts a base path that reads the same decoded, encoded and
 // cleaned: no "..", no "//", no escapes.
-func plainPath(u *url.URL) bool {
-	p := strings.TrimSuffix(u.Path, "/")
-	if p == "" {
-		return true
-	}
-	return path.Clean(p) == p && u.EscapedPath() == u.Path
+func plainPath(p string) bool {
+	p = strings.TrimSuffix(p, "/")
+	return p == "" || path.Clean(p) == p && (&url.URL{Path: p}).EscapedPath() == p
 }

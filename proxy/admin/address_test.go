@@ -199,7 +199,7 @@ func TestBadRangesAreRefused(t *testing.T) {
 // The canonical form is a fixed point, and never holds more than an origin and
 // a plain path.
 func FuzzParseWorkerURL(f *testing.F) {
-	for _, s := range []string{"http://a:80/b/", "https://[::ffff:1.2.3.4]:1", "http://0x7f.1", "http://u@h", "http://a/%2e"} {
+	for _, s := range []string{"http://a:80/b/", "https://[::ffff:1.2.3.4]:1", "http://0x7f.1", "http://u@h", "http://a/%2e", "http://a/!b"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
