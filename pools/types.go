@@ -27,7 +27,8 @@ type Replica struct {
 // State is the liveness of a replica as its pool sees it.
 type State uint8
 
-// The states. Only StateReady takes new requests, unless the pool panics.
+// The states. Only StatePending and StateReady take new requests, unless the
+// pool panics; a tripped replica takes the few that test it.
 const (
 	StatePending  State = iota // not probed yet; takes requests (a fresh gateway must not refuse)
 	StateReady                 // healthy
@@ -35,6 +36,23 @@ const (
 	StateTripped               // breaker open
 	StateDraining              // removed or asked to drain; running requests finish
 )
+
+// String returns the state as metrics and the admin API print it.
+func (s State) String() string {
+	switch s {
+	case StatePending:
+		return "pending"
+	case StateReady:
+		return "ready"
+	case StateDown:
+		return "down"
+	case StateTripped:
+		return "tripped"
+	case StateDraining:
+		return "draining"
+	}
+	return "unknown"
+}
 
 // Load is what a policy may know of a replica's load.
 type Load struct {
@@ -46,10 +64,13 @@ type Load struct {
 	Ramp     float64 // 0..1 during slow start, else 1
 }
 
-// Member is a replica in a View with its live counters.
+// Member is a replica in a View with its live counters. The zero Member has
+// none: Members come from a View.
 type Member struct {
 	Replica
-	m *member
+	m      *member
+	f      *facts
+	serves []string // model names it answers to; nil: every name
 }
 
 // View is one immutable picture of a pool.
@@ -57,6 +78,8 @@ type View struct {
 	Version uint64
 	Members []Member // in stable order; all of the pool, alive or not
 	Panic   bool     // too few healthy: health is ignored
+	f       *facts
+	index   map[ReplicaID]int
 }
 
 // Cost is what a request reserves, in tokens.
@@ -77,11 +100,34 @@ const (
 	OutcomeNeutral                     // gave up for reasons of our own
 )
 
+// String returns the outcome as metrics print it.
+func (o Outcome) String() string {
+	switch o {
+	case OutcomeOK:
+		return "ok"
+	case OutcomeFailed:
+		return "failed"
+	case OutcomeBackpressure:
+		return "backpressure"
+	case OutcomeClientGone:
+		return "client_gone"
+	case OutcomeNeutral:
+		return "neutral"
+	}
+	return "unknown"
+}
+
 // Errors of Acquire; the caller chooses again.
 var (
 	ErrGone    = errors.New("pools: replica is gone or draining")
 	ErrFull    = errors.New("pools: replica is at its concurrency limit")
 	ErrTripped = errors.New("pools: breaker is open")
+)
+
+// Errors of the calls that change membership.
+var (
+	ErrDuplicate = errors.New("pools: replica exists already")
+	ErrUnknown   = errors.New("pools: no such replica")
 )
 
 // EngineLoad is one reading of an engine's own metrics.
@@ -91,6 +137,3 @@ type EngineLoad struct {
 	Waiting int
 	KVUsage float64 // 0..1
 }
-
-// member is the live part of a replica shared by all views; see member.go.
-type member struct{}

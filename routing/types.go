@@ -19,7 +19,7 @@ type Query struct {
 
 // Input is all that a choice may depend on.
 type Input struct {
-	Now   time.Duration // monotonic
+	Now   time.Duration // monotonic, on the pool's own scale: View.Elapsed
 	View  *pools.View
 	Query *Query
 	Rand  *rand.Rand
@@ -47,6 +47,29 @@ const (
 	ReasonOverflow               // hash owner over its bounded load
 	ReasonPanic                  // too few healthy; health ignored
 )
+
+// String returns the reason as metrics and logs print it.
+func (r Reason) String() string {
+	switch r {
+	case ReasonNone:
+		return "none"
+	case ReasonOnly:
+		return "only"
+	case ReasonPolicy:
+		return "policy"
+	case ReasonPinned:
+		return "pinned"
+	case ReasonSession:
+		return "session"
+	case ReasonPrefix:
+		return "prefix"
+	case ReasonOverflow:
+		return "overflow"
+	case ReasonPanic:
+		return "panic"
+	}
+	return "unknown"
+}
 
 // Policy chooses. It is safe for concurrent use and does not allocate when warm.
 type Policy interface {
