@@ -222,10 +222,8 @@ func plainHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.Zone() == ""
 	}
-	for _, c := range []byte(host) {
-		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.') {
-			return false
-		}
+	if strings.Trim(host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") != "" {
+		return false
 	}
 	name := strings.TrimSuffix(host, ".")
 	last := name[strings.LastIndexByte(name, '.')+1:]

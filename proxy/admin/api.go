@@ -93,7 +93,7 @@ func problems(err error) []configs.Problem {
 	if listed, ok := errors.AsType[*configs.Errors](err); ok {
 		return listed.Problems
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // only a join at the top is taken apart
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var list []configs.Problem
 		for _, e := range joined.Unwrap() {
 			list = append(list, problems(e)...)

@@ -65,7 +65,10 @@ func parseSpec(body []byte) (*workerSpec, *apiError) {
 			s.ignored = append(s.ignored, name)
 		}
 	}
-	return s, s.refusal()
+	if e := s.refusal(); e != nil {
+		return nil, e
+	}
+	return s, nil
 }
 
 // refusal is why the worker cannot be served as described.

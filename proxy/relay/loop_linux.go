@@ -111,7 +111,7 @@ func tcpOf(c net.Conn) (*net.TCPConn, bool) {
 		switch v := c.(type) {
 		case *net.TCPConn:
 			return v, true
-		case *tls.Conn:
+		case interface{ ConnectionState() tls.ConnectionState }:
 			return nil, false
 		case interface{ NetConn() net.Conn }:
 			c = v.NetConn()

@@ -111,6 +111,10 @@ func (c *Call) Reset() {
 	c.mu.Unlock()
 }
 
+// Again prepares for another exchange of the same request, after Finish. What
+// Cancel said stays said.
+func (c *Call) Again() { c.Replays, c.target, c.seen = 0, nil, false }
+
 // Cancel makes the exchange fail as soon as possible, from any goroutine. It
 // does not block, and may come before, during or after the exchange.
 func (c *Call) Cancel() {

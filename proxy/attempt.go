@@ -1,0 +1,223 @@
+package proxy
+
+import (
+	"errors"
+	"strconv"
+	"time"
+
+	"penstock/pools"
+	"penstock/proxy/sse"
+	"penstock/proxy/upstream"
+	"penstock/routing"
+)
+
+// attempt tries replicas until one gives an answer worth passing on, or the
+// rule of retries says stop.
+func (x *exchange) attempt() error {
+	be := x.be
+	view, err := x.choose()
+	if err != nil {
+		return err
+	}
+	be.active.Add(1)
+	retries := 0
+	defer func() {
+		be.active.Add(-1)
+		for ; retries > 0; retries-- {
+			be.budget.Done()
+		}
+	}()
+	for {
+		err := x.try(view)
+		if err == nil {
+			err = x.inspect()
+		}
+		next, spent := x.again(view, err)
+		if spent {
+			retries++
+		}
+		if next == nil {
+			if err != nil {
+				x.blame(err)
+				return err
+			}
+			return x.answer()
+		}
+		view = next
+	}
+}
+
+// again decides whether this attempt is repeated elsewhere, and if so has
+// chosen and reserved the next replica. Only then is the answer at hand, if
+// there is one, given up: a refusal is better than nothing.
+func (x *exchange) again(view *pools.View, err error) (next *pools.View, spent bool) {
+	x.query.Exclude = append(x.query.Exclude, x.replica)
+	a := x.facts(view, err)
+	d := routing.DecideRetry(&a)
+	if d.Why == routing.RetryNone {
+		return nil, false
+	}
+	if d.Retry && !d.SameReplicaFresh && !x.be.budget.Take(x.be.active.Load()) {
+		d = routing.RetryDecision{Why: routing.RefuseBudget}
+	}
+	x.server.metrics.retries.WithLabelValues(x.be.cfg.Name, d.Why.String()).Inc()
+	if !d.Retry {
+		return nil, false
+	}
+	lease, replica := x.lease, x.replica
+	next, cerr := x.choose()
+	if cerr != nil {
+		x.lease, x.replica = lease, replica
+		return nil, true
+	}
+	retryAfter := parseRetryAfter(x.call.Response.RetryAfter)
+	if err != nil {
+		x.blame(err)
+		retryAfter = 0
+	} else {
+		x.judge(x.effective)
+	}
+	lease.EndAfter(x.outcome, retryAfter)
+	x.outcome = pools.OutcomeOK
+	x.call.Finish()
+	x.call.Again()
+	return next, true
+}
+
+// facts gathers what the retry rule goes by.
+func (x *exchange) facts(view *pools.View, err error) routing.Attempt {
+	a := routing.Attempt{
+		Status: x.effective, OnStatus: x.be.cfg.Retry.OnStatus, BodyInMemory: true,
+		ClientGone: x.call.Cancelled(), DeadlineLeft: time.Hour,
+		AttemptsMade: x.attempts, MaxAttempts: x.be.cfg.Retry.MaxAttempts, Replays: x.call.Replays,
+		OthersLeft: routing.OthersLeft(x.input(view)),
+	}
+	if !x.total.IsZero() {
+		a.DeadlineLeft = x.total.Sub(x.server.now())
+	}
+	if x.stateElsewhere() {
+		// Stored state whose holder is not known: asking the next one is how
+		// it is found, and asking costs the engine nothing.
+		a.OnStatus, a.MaxAttempts = statusNotFound, len(view.Members)
+	}
+	var u *upstream.Error
+	if errors.As(err, &u) {
+		a.Status = 0
+		a.ConnectFailed = u.Phase == upstream.PhaseDial
+		a.TimedOut = u.Timeout && !a.ConnectFailed
+		a.Died = !u.Timeout && !a.ConnectFailed
+		a.Reused = false // replayed by the upstream package already
+		a.ResponseByteSeen = u.ByteSeen || u.Phase >= upstream.PhaseHead
+	}
+	return a
+}
+
+var statusNotFound = []int{404}
+
+// stateElsewhere reports whether a 404 may mean that another replica has it.
+func (x *exchange) stateElsewhere() bool {
+	return x.route.has(flagStateful) && x.query.Pin == ""
+}
+
+// blame turns a failed attempt into what the replica's breaker is told.
+func (x *exchange) blame(err error) {
+	var u *upstream.Error
+	switch {
+	case x.call.Cancelled():
+		x.outcome = pools.OutcomeClientGone
+	case errors.As(err, &u):
+		x.outcome = pools.OutcomeFailed
+		x.server.metrics.failures.WithLabelValues(x.be.cfg.Name, u.Phase.String()).Inc()
+	default:
+		x.outcome = pools.OutcomeNeutral
+	}
+}
+
+// maxRetryAfter is the longest pause that a replica is believed.
+const maxRetryAfter = 60 * time.Second
+
+// parseRetryAfter reads the delay form (RFC 9110 section 10.2.3); the date form
+// is not used by any engine.
+func parseRetryAfter(v []byte) time.Duration {
+	n, err := strconv.Atoi(string(v))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return min(time.Duration(n)*time.Second, maxRetryAfter)
+}
+
+// maxChoices bounds how often a choice may lose a race for its replica.
+const maxChoices = 8
+
+// choose picks a replica and reserves it in one step; when the reservation
+// fails, because others were faster, it picks once more.
+func (x *exchange) choose() (*pools.View, error) {
+	for range maxChoices {
+		view := x.be.set.View()
+		x.be.policy.Choose(x.input(view), &x.choice)
+		x.tried = x.choice.Tried
+		if x.choice.Index < 0 {
+			return nil, x.noReplica()
+		}
+		m := &view.Members[x.choice.Index]
+		lease, err := x.be.set.AcquireMember(*m, x.query.Cost)
+		if err == nil {
+			x.lease, x.replica, x.why = lease, m.ID, x.choice.Why
+			x.server.metrics.chosen(x.be, x.why)
+			return view, nil
+		}
+		if errors.Is(err, pools.ErrGone) && len(x.query.Exclude) == 0 {
+			continue // the view moved on; look at the new one
+		}
+		x.query.Exclude = append(x.query.Exclude, m.ID)
+	}
+	return nil, x.noReplica()
+}
+
+// input is what a policy may go by, now.
+func (x *exchange) input(view *pools.View) *routing.Input {
+	x.in = routing.Input{View: view, Query: &x.query, Rand: x.rand, Now: view.Elapsed(x.server.now())}
+	return &x.in
+}
+
+func (x *exchange) noReplica() error {
+	return &Error{Status: 503, Code: codeNoReplica, Public: "no replica is available", RetryAfter: 1}
+}
+
+// try sends the request to the chosen replica and passes its answer on if it
+// is one.
+func (x *exchange) try(view *pools.View) error {
+	target, err := x.be.targets.at(view, x.choice.Index)
+	if err != nil {
+		return &upstream.Error{Phase: upstream.PhaseDial, Err: err}
+	}
+	x.out.host, x.out.basePath, x.out.attempt = target.Host(), target.BasePath(), x.attempts
+	x.attempts++
+	x.head = appendHead(x.head[:0], &x.ctx.Request.Header, &x.out, x.st.allow)
+	x.call.Head, x.call.Body = x.head, x.body
+	x.call.WriteTimeout = x.be.cfg.Timeouts.Write.D()
+	x.call.FirstByte = x.firstByteDeadline(x.server.now())
+	err = target.Send(&x.call)
+	x.replays += x.call.Replays
+	return err
+}
+
+// inspect looks at as much of the answer as is needed to know what it is: the
+// status, and for a stream its first event, since a refusal can come inside a
+// 200 (SGLang tells its 503 this way).
+func (x *exchange) inspect() error {
+	h := &x.call.Response
+	x.effective = h.Status
+	x.events = h.Status == 200 && isEventStream(h.ContentType)
+	if !x.events {
+		return nil
+	}
+	payload, err := x.awaitFirstEvent()
+	if err != nil {
+		return err
+	}
+	if status, isError := sse.ErrorIn(payload); isError {
+		x.effective, x.errorEvent = status, payload
+	}
+	return nil
+}

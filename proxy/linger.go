@@ -1,0 +1,77 @@
+package proxy
+
+import (
+	"crypto/tls"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of a lingering close (nginx's lingering_close, shortened).
+const (
+	lingerTime  = time.Second
+	lingerBytes = 1 << 20
+)
+
+// lingerConn is a client connection that can be closed gently: a close with
+// unread bytes makes the kernel send a reset, and the reset can overtake the
+// answer that says why the request was refused.
+type lingerConn struct {
+	net.Conn
+	linger atomic.Bool
+}
+
+// NetConn lets others find the socket.
+func (c *lingerConn) NetConn() net.Conn { return c.Conn }
+
+// Close closes, after draining a little if an early answer was sent.
+func (c *lingerConn) Close() error {
+	if c.linger.Swap(false) {
+		c.drain()
+	}
+	return c.Conn.Close()
+}
+
+func (c *lingerConn) drain() {
+	tcp, ok := tcpOf(c.Conn)
+	if !ok || tcp.CloseWrite() != nil {
+		return
+	}
+	if tcp.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
+		return
+	}
+	// Whatever ends it, the connection is closed next.
+	_, _ = io.CopyN(io.Discard, struct{ io.Reader }{tcp}, lingerBytes)
+}
+
+// lingerOn asks for a gentle close of the client connection under c.
+func lingerOn(c net.Conn) {
+	for {
+		switch v := c.(type) {
+		case *lingerConn:
+			v.linger.Store(true)
+			return
+		case interface{ NetConn() net.Conn }:
+			c = v.NetConn()
+		default:
+			return
+		}
+	}
+}
+
+// tcpOf finds the TCP connection under the wrappers; not through TLS.
+func tcpOf(c net.Conn) (*net.TCPConn, bool) {
+	for {
+		switch v := c.(type) {
+		case *net.TCPConn:
+			return v, true
+		case interface{ ConnectionState() tls.ConnectionState }:
+			return nil, false
+		case interface{ NetConn() net.Conn }:
+			c = v.NetConn()
+		default:
+			return nil, false
+		}
+	}
+}

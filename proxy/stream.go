@@ -1,0 +1,405 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/valyala/fasthttp"
+
+	"penstock/pools"
+	"penstock/proxy/relay"
+	"penstock/proxy/sse"
+	"penstock/proxy/upstream"
+	"penstock/proxy/watch"
+)
+
+// firstEventLimit bounds what is read while a stream's first event is awaited.
+const firstEventLimit = 64 << 10
+
+// errEmptyStream is a 200 whose stream ended before any event.
+var errEmptyStream = errors.New("proxy: stream ended before its first event")
+
+// answerErrorEvent answers a stream that began with an error: the client gets
+// the status that the engine could not send any more, and the engine's words.
+func (x *exchange) answerErrorEvent() error {
+	x.judge(x.effective)
+	x.status = x.effective
+	r := &x.ctx.Response
+	r.SetStatusCode(x.effective)
+	r.Header.SetContentType("application/json")
+	x.ownFields(&r.Header)
+	r.SetBody(x.errorEvent)
+	return nil
+}
+
+// awaitFirstEvent reads into x.first until a whole event that is no comment is
+// there. The first byte deadline still runs.
+func (x *exchange) awaitFirstEvent() (payload []byte, err error) {
+	x.first = x.first[:0]
+	for {
+		p, err := x.call.Next()
+		x.first = append(x.first, p...)
+		if payload, _, ok := sse.FirstEvent(x.first); ok {
+			return payload, nil
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil, &upstream.Error{Phase: upstream.PhaseBody, ByteSeen: true, Err: errEmptyStream}
+		case err != nil:
+			return nil, err
+		case len(x.first) > firstEventLimit:
+			return x.first, nil // whatever it is, it is not an error event
+		}
+	}
+}
+
+// stream is a relayed answer: the relay moves its bytes, it knows what they
+// mean. It outlives the handler and holds nothing of it.
+type stream struct {
+	*record
+	relay    relay.Stream
+	tracker  sse.Tracker
+	filter   *sse.UsageFilter // set when a usage event must be taken out
+	filtered []byte
+	body     upstream.Decoder
+	from     upstream.Detached
+	events   bool // an event stream; else opaque bytes
+	keep     bool // the client's connection serves further requests
+	lastSeen time.Time
+	watched  *watch.Conn
+	itl      prometheus.Observer
+	reserved int64 // output tokens still reserved on the lease
+}
+
+var (
+	_ relay.Observer = (*stream)(nil)
+	_ watch.Canceler = (*stream)(nil)
+)
+
+// ClientGone ends the relay.
+func (st *stream) ClientGone() { st.relay.ClientGone() }
+
+// relayEvents commits the status and gives the event stream to the relay.
+func (x *exchange) relayEvents() error {
+	st := x.newStream()
+	st.events = true
+	st.tracker.Reset(x.route.api)
+	st.lastSeen = x.firstByte
+	st.itl = x.server.metrics.handles(x.record).itl
+	if x.injectedUse {
+		st.filter = &sse.UsageFilter{}
+		st.filter.Reset()
+	}
+	st.reserved = x.outputMax
+	x.lease.PromptDone()
+	out, _ := st.Payload(x.first, x.firstByte)
+	return x.handOver(st, out)
+}
+
+// relayRaw passes on an answer that is neither an event stream nor small.
+func (x *exchange) relayRaw() error {
+	x.judge(x.call.Response.Status)
+	return x.handOver(x.newStream(), nil)
+}
+
+func (x *exchange) newStream() *stream {
+	x.status = x.call.Response.Status
+	st := &stream{record: x.record, watched: x.watched}
+	x.record.stream = true
+	return st
+}
+
+// handOver moves the connection pair from the handler to the relay. From here
+// on the exchange owns nothing.
+func (x *exchange) handOver(st *stream, first []byte) error {
+	h := &x.call.Response
+	http11 := x.ctx.Request.Header.IsHTTP11()
+	bodyless := x.ctx.IsHead()
+	chunked := http11 && (h.Length < 0 || st.filter != nil)
+	st.keep = !x.ctx.Request.Header.ConnectionClose() && !x.server.stopping.Load() && (chunked || h.Length >= 0)
+	x.writeHead()
+	head := x.streamHead(chunked, st.keep)
+	if len(first) > 0 && !bodyless {
+		head = appendFramed(head, first, chunked)
+	}
+	from, ok := x.call.Detach()
+	if !ok {
+		return &Error{Status: statusClientGone, Code: codeClientGone, Cause: upstream.ErrCancelled}
+	}
+	st.from, st.body = from, from.Body
+	st.relay = relay.Stream{
+		Client: x.plainConn(), Upstream: from.Conn, Decoder: &st.body, Observer: st,
+		Limits: x.streamLimits(st.events), Head: head, Unread: from.Unread,
+		Chunked: chunked, Done: st.done,
+	}
+	x.handed = true
+	if x.watched != nil {
+		x.watched.Disarm()
+		x.watched.Arm(st)
+	}
+	server := x.server
+	x.ctx.HijackSetNoResponse(true)
+	x.ctx.Hijack(func(c net.Conn) { server.runStream(st, c) })
+	return nil
+}
+
+func (x *exchange) streamLimits(events bool) relay.Limits {
+	l := relay.Limits{
+		Gap: x.be.cfg.Timeouts.Gap.D(), Write: x.st.cfg.Listen.WriteTimeout.D(), Total: x.total,
+	}
+	if events {
+		l.Heartbeat = x.st.cfg.Listen.Heartbeat.D()
+	}
+	return l
+}
+
+// streamHead renders the response head from what writeHead set.
+func (x *exchange) streamHead(chunked, keep bool) []byte {
+	r := &x.ctx.Response.Header
+	if isEventStream(r.ContentType()) {
+		// Proxies in front of us must not hold events back.
+		if len(r.Peek("Cache-Control")) == 0 {
+			r.Set("Cache-Control", "no-cache")
+		}
+		r.Set("X-Accel-Buffering", "no")
+	}
+	b := make([]byte, 0, 512+2*len(x.first))
+	b = append(b, "HTTP/1.1 "...)
+	b = strconv.AppendInt(b, int64(r.StatusCode()), 10)
+	b = append(b, ' ')
+	b = append(b, fasthttp.StatusMessage(r.StatusCode())...)
+	b = append(b, '\r', '\n')
+	for k, v := range r.All() {
+		if isName(k, "content-length") || isName(k, "connection") || isName(k, "transfer-encoding") {
+			continue
+		}
+		b = appendField(b, string(k), v)
+	}
+	switch {
+	case chunked:
+		b = append(b, "Transfer-Encoding: chunked\r\n"...)
+	case x.call.Response.Length >= 0:
+		b = append(b, "Content-Length: "...)
+		b = strconv.AppendInt(b, x.call.Response.Length, 10)
+		b = append(b, '\r', '\n')
+	}
+	if !keep {
+		b = append(b, "Connection: close\r\n"...)
+	}
+	return append(b, '\r', '\n')
+}
+
+func appendFramed(dst, p []byte, chunked bool) []byte {
+	if !chunked {
+		return append(dst, p...)
+	}
+	dst = strconv.AppendInt(dst, int64(len(p)), 16)
+	dst = append(dst, '\r', '\n')
+	dst = append(dst, p...)
+	return append(dst, '\r', '\n')
+}
+
+// Payload sees each piece of the answer on its way to the client.
+func (st *stream) Payload(p []byte, now time.Time) (out []byte, progress bool) {
+	if !st.events {
+		return p, true
+	}
+	b := st.tracker.Feed(p)
+	if n := int64(b.Content); n > 0 {
+		st.record.events += n
+		st.server.metrics.gap(st.itl, now.Sub(st.lastSeen), n)
+		st.lastSeen = now
+		st.produced(n)
+	}
+	if st.filter != nil {
+		st.filtered = st.filter.Append(st.filtered[:0], p)
+		p = st.filtered
+	}
+	return p, b.Content > 0
+}
+
+// produced gives back the reservation of tokens that are out now.
+func (st *stream) produced(n int64) {
+	if n = min(n, st.reserved); n > 0 {
+		st.reserved -= n
+		st.lease.Progress(n)
+	}
+}
+
+// errIncomplete is an answer whose framing ended well and whose content did
+// not: the terminal event of its API never came.
+var errIncomplete = errors.New("proxy: stream ended without its terminal event")
+
+// Complete judges by the API's own end mark. Framing alone does not prove an
+// answer whole: an engine that dies in an orderly way ends its chunks properly.
+func (st *stream) Complete() error {
+	if !st.events || st.route.api == sse.APIOther {
+		return nil
+	}
+	if s := st.tracker.State(); !s.Done && !s.Failed {
+		return errIncomplete
+	}
+	return nil
+}
+
+// AtBoundary reports whether the client is between two events.
+func (st *stream) AtBoundary() bool {
+	return st.events && st.tracker.AtBoundary()
+}
+
+// Failure tells the client, in the API's own shape, that its answer is cut.
+func (st *stream) Failure(err error) []byte {
+	if !st.events {
+		return nil
+	}
+	e := streamError(err)
+	msg := sse.AppendErrorEvent(nil, st.route.api, sse.Failure{
+		Status: e.Status, Code: e.Code, Message: e.Public, Sequence: st.tracker.State().Events,
+	})
+	if !st.tracker.AtBoundary() && st.filter == nil {
+		// Close the event that was cut, so that ours is not read as its tail.
+		msg = append([]byte("\n\n"), msg...)
+	}
+	return msg
+}
+
+// streamError is the public form of a failure after the status was sent.
+func streamError(err error) *Error {
+	switch {
+	case errors.Is(err, relay.ErrGap):
+		return &Error{Status: 504, Code: codeGap, Public: "the engine stopped sending"}
+	case errors.Is(err, relay.ErrTotal):
+		return &Error{Status: 504, Code: codeTotal, Public: "the request took too long"}
+	case errors.Is(err, relay.ErrShutdown):
+		return &Error{Status: 503, Code: codeShutdown, Public: "the gateway is shutting down"}
+	}
+	return &Error{Status: 502, Code: codeTruncated, Public: "the engine's answer was cut off"}
+}
+
+// runStream runs on the goroutine that fasthttp gives a hijacked connection.
+func (s *Server) runStream(st *stream, c net.Conn) {
+	if rest := drainBuffered(c); len(rest) > 0 {
+		st.relay.Client = &prefixConn{Conn: st.relay.Client, rest: rest}
+	}
+	if err := s.relay.Start(&st.relay); err != nil {
+		_ = st.from.Conn.Close()
+		st.done(&st.relay, relay.Result{Err: relay.ErrShutdown})
+	}
+}
+
+// done settles a stream. It runs on a relay goroutine and must not block.
+func (st *stream) done(_ *relay.Stream, res relay.Result) {
+	s := st.server
+	if st.watched != nil {
+		st.watched.Disarm()
+	}
+	if res.Surplus {
+		st.from.Surplus()
+		s.metrics.surplus.Inc()
+	}
+	if res.Upstream != nil {
+		st.from.Return(res.Upstream)
+	}
+	st.bytesOut = res.Bytes
+	st.judgeStream(res.Err)
+	st.settle()
+	client := st.relay.Client
+	if res.Err == nil && st.keep {
+		go s.serveAgain(client)
+	} else {
+		go closeClient(client, res.Err)
+	}
+	s.inFlight.Add(-1)
+}
+
+// judgeStream turns the end of a stream into usage, outcome and code.
+func (st *stream) judgeStream(err error) {
+	if st.events {
+		state := st.tracker.State()
+		st.usage = state.Usage
+		if !st.usage.Known {
+			st.usage.Prompt, st.usage.Completion = st.promptTokens, st.record.events
+		}
+		if err == nil && state.Failed {
+			st.code = codeUpstream
+			st.outcome = pools.OutcomeFailed
+			return
+		}
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, relay.ErrClientGone):
+		st.code, st.outcome = codeClientGone, pools.OutcomeClientGone
+	case errors.Is(err, relay.ErrClientSlow):
+		st.code, st.outcome = codeClientSlow, pools.OutcomeClientGone
+	case errors.Is(err, relay.ErrShutdown), errors.Is(err, relay.ErrTotal):
+		st.code, st.outcome = streamError(err).Code, pools.OutcomeNeutral
+	default:
+		st.code, st.outcome = streamError(err).Code, pools.OutcomeFailed
+	}
+	st.cause = err
+}
+
+// serveAgain gives a client's connection back to the HTTP server.
+func (s *Server) serveAgain(c net.Conn) {
+	if s.stopping.Load() {
+		_ = c.Close()
+		return
+	}
+	_ = s.http.ServeConn(c) // its errors are about this client only
+}
+
+// closeClient ends a connection whose answer was cut. A reset, rather than an
+// orderly close, is what no client can take for the end of an answer; but it
+// may overtake the error event, so it is for those who are gone anyway.
+func closeClient(c net.Conn, err error) {
+	if errors.Is(err, relay.ErrClientGone) || errors.Is(err, relay.ErrClientSlow) {
+		if tcp, ok := tcpOf(c); ok {
+			_ = tcp.SetLinger(0)
+		}
+	}
+	_ = c.Close()
+}
+
+// drainBuffered takes what fasthttp had read beyond the request. A deadline in
+// the past makes the read stop at the buffer's end without a system call.
+func drainBuffered(c net.Conn) []byte {
+	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		return nil
+	}
+	var rest []byte
+	buf := make([]byte, 1024)
+	for {
+		n, err := c.Read(buf)
+		rest = append(rest, buf[:n]...)
+		if err != nil {
+			break
+		}
+	}
+	_ = c.SetReadDeadline(time.Time{})
+	return rest
+}
+
+// prefixConn is a connection with bytes to read before its own: a request that
+// the client pipelined behind a stream.
+type prefixConn struct {
+	net.Conn
+	rest []byte
+}
+
+// Read serves the kept bytes first.
+func (p *prefixConn) Read(b []byte) (int, error) {
+	if len(p.rest) > 0 {
+		n := copy(b, p.rest)
+		p.rest = p.rest[n:]
+		return n, nil
+	}
+	return p.Conn.Read(b)
+}
+
+// NetConn lets the client watch and the relay find the socket.
+func (p *prefixConn) NetConn() net.Conn { return p.Conn }
