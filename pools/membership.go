@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -70,7 +71,7 @@ func (s *Set) Add(r Replica) error {
 	if r.ID == "" {
 		r.ID = IDFromURL(r.URL)
 	}
-	r.Weight, r.Ranks = max(1, r.Weight), max(1, r.Ranks)
+	r.Weight, r.Ranks, r.Registered = max(1, r.Weight), max(1, r.Ranks), true
 	if err := checkReplica(r); err != nil {
 		return err
 	}
@@ -209,7 +210,8 @@ func (s *Set) Update(id ReplicaID, f func(*Replica)) error {
 }
 
 // Apply takes over a new configuration. Replicas whose ID and URL stay keep
-// their counters, health and breaker; new ones ramp up; those gone from it are
+// their counters, health and breaker, and what Update changed unless their own
+// lines in the file changed too; new ones ramp up; those gone from it are
 // removed as by Remove, except the ones added at run time, which stay.
 func (s *Set) Apply(cfg configs.Pool) error {
 	if err := checkPool(cfg); err != nil {
@@ -224,8 +226,9 @@ func (s *Set) Apply(cfg configs.Pool) error {
 func (s *Set) apply(cfg configs.Pool) {
 	_ = s.change(func() error { // f does not fail
 		rearm := cfg.Breaker != s.cfg.Breaker
+		old := s.cfg.Replicas
 		s.configure(cfg)
-		s.adopt(cfg)
+		s.adopt(cfg.Replicas, old)
 		for _, e := range s.entries {
 			if rearm {
 				s.armBreaker(e.m)
@@ -238,11 +241,11 @@ func (s *Set) apply(cfg configs.Pool) {
 	})
 }
 
-// adopt brings the entries into line with cfg: configured ones in its order,
-// then the others in theirs. The caller holds mu and publishes.
-func (s *Set) adopt(cfg configs.Pool) {
-	next := make([]*entry, 0, len(s.entries)+len(cfg.Replicas))
-	for _, c := range cfg.Replicas {
+// adopt brings the entries into line with the configured replicas: those in
+// their order, then the others in theirs. The caller holds mu and publishes.
+func (s *Set) adopt(replicas, before []configs.Replica) {
+	next := make([]*entry, 0, len(s.entries)+len(replicas))
+	for _, c := range replicas {
 		r := fromConfig(c)
 		old := s.find(r.ID)
 		switch {
@@ -251,6 +254,8 @@ func (s *Set) adopt(cfg configs.Pool) {
 		case old.URL != r.URL || old.m.removing:
 			s.depart(old.m)
 			next = append(next, s.born(r, lateBirth))
+		case hadLine(before, c):
+			next = append(next, old)
 		default:
 			r.Epoch = old.Epoch
 			next = append(next, &entry{Replica: r, m: old.m})
@@ -268,4 +273,9 @@ func (s *Set) adopt(cfg configs.Pool) {
 			s.retire(e)
 		}
 	}
+}
+
+// hadLine reports whether a configuration said the same of a replica.
+func hadLine(before []configs.Replica, c configs.Replica) bool {
+	return slices.ContainsFunc(before, func(old configs.Replica) bool { return reflect.DeepEqual(old, c) })
 }

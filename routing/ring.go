@@ -73,7 +73,7 @@ func pointsOf(owners []owner) []point {
 	for i, o := range owners {
 		seed := xxhash.Sum64String(string(o.id))
 		for n := range max(1, o.weight*pointsPerWeight>>shift) {
-			points = append(points, point{at: mix(seed + uint64(n)*0x9e3779b97f4a7c15), index: int32(i)})
+			points = append(points, point{at: mix(seed + uint64(n)*golden), index: int32(i)})
 		}
 	}
 	slices.SortFunc(points, func(a, b point) int {
@@ -88,6 +88,9 @@ func pointsOf(owners []owner) []point {
 	})
 	return points
 }
+
+// golden is 2^64 divided by the golden ratio: its multiples lie far apart.
+const golden = 0x9e3779b97f4a7c15
 
 // mix spreads a value over 64 bits (the finalizer of splitmix64).
 func mix(x uint64) uint64 {
