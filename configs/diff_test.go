@@ -45,3 +45,17 @@ func TestRestartPathsExist(t *testing.T) {
 		}
 	}
 }
+
+// TestGuideNamesWhatNeedsARestart keeps docs/configuration.md honest.
+func TestGuideNamesWhatNeedsARestart(t *testing.T) {
+	t.Parallel()
+	guide := string(read(t, "../docs/configuration.md"))
+	for _, path := range restartPaths {
+		block, key, _ := strings.Cut(path, ".")
+		row := guide[strings.Index(guide, "| `"+block+"` |"):]
+		row, _, _ = strings.Cut(row, "\n")
+		if !strings.Contains(row, "`"+key+"`") {
+			t.Errorf("the row of %s lacks %s", block, key)
+		}
+	}
+}

@@ -172,9 +172,9 @@ func checkURL(s string) error {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil && strings.Contains(s, "://"):
-		return fmt.Errorf("%q is no URL", clip(s))
+		return fmt.Errorf("%q is no URL", showURL(s))
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("%q must start with http:// or https://", clip(s))
+		return fmt.Errorf("%q must start with http:// or https://", showURL(s))
 	case u.User != nil:
 		return errors.New("must not hold a user or password; the pool has a secret for that")
 	case u.RawQuery != "" || u.ForceQuery:
@@ -182,7 +182,7 @@ func checkURL(s string) error {
 	case u.Fragment != "" || strings.Contains(s, "#"):
 		return errors.New("must not have a fragment")
 	case u.Hostname() == "":
-		return fmt.Errorf("%q names no host", clip(s))
+		return fmt.Errorf("%q names no host", showURL(s))
 	}
 	if p := u.Port(); p != "" || strings.HasSuffix(u.Host, ":") {
 		if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {
@@ -196,6 +196,14 @@ func checkURL(s string) error {
 		return nil
 	}
 	return checkPath(u.EscapedPath())
+}
+
+// showURL leaves out what may be a password.
+func showURL(s string) string {
+	if at := strings.LastIndexByte(s, '@'); at >= 0 {
+		return "..." + clip(s[at:])
+	}
+	return clip(s)
 }
 
 // checkPath accepts what can be joined to a base path without surprises.
