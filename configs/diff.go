@@ -12,9 +12,9 @@ import (
 // order of the file. Elements of lists are told by name, so moving one is no
 // change: "pools[main].replicas[a:8000].weight", "pools[b] added". A secret is
 // compared and its path listed, never its text.
-func Diff(old, new *Config) []string {
+func Diff(before, after *Config) []string {
 	var out []string
-	diffValue(reflect.ValueOf(old).Elem(), reflect.ValueOf(new).Elem(), "", func(path string) { out = append(out, path) })
+	diffValue(reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem(), "", func(path string) { out = append(out, path) })
 	return out
 }
 
@@ -111,8 +111,8 @@ var restartPaths = []string{
 }
 
 // RestartNeeded lists the paths of Diff that take effect only in a new process.
-func RestartNeeded(old, new *Config) []string {
-	return slices.DeleteFunc(Diff(old, new), func(path string) bool {
+func RestartNeeded(before, after *Config) []string {
+	return slices.DeleteFunc(Diff(before, after), func(path string) bool {
 		return !slices.ContainsFunc(restartPaths, func(r string) bool {
 			return path == r || strings.HasPrefix(path, r+".")
 		})

@@ -78,6 +78,8 @@ func TestSchemaFileFollowsTheTypes(t *testing.T) {
 	root["title"] = "Penstock configuration"
 	root["required"], root["type"] = []string{"pools"}, "object"
 	root["$defs"] = g.defs
+	pools := root["properties"].(map[string]any)["pools"].(map[string]any)
+	pools["type"], pools["minItems"] = "array", 1
 	text, err := json.MarshalIndent(root, "", "  ")
 	if err != nil {
 		t.Fatal(err)
