@@ -195,6 +195,7 @@ func (x *exchange) try(view *pools.View) error {
 	x.attempts++
 	x.head = appendHead(x.head[:0], &x.ctx.Request.Header, &x.out, x.st.allow)
 	x.call.Head, x.call.Body = x.head, x.body
+	x.call.Bodyless = x.ctx.IsHead()
 	x.call.WriteTimeout = x.be.cfg.Timeouts.Write.D()
 	x.call.FirstByte = x.firstByteDeadline(x.server.now())
 	err = target.Send(&x.call)

@@ -119,8 +119,11 @@ func (x *exchange) handOver(st *stream, first []byte) error {
 	h := &x.call.Response
 	http11 := x.ctx.Request.Header.IsHTTP11()
 	bodyless := x.ctx.IsHead()
-	chunked := http11 && (h.Length < 0 || st.filter != nil)
-	st.keep = !x.ctx.Request.Header.ConnectionClose() && !x.server.stopping.Load() && (chunked || h.Length >= 0)
+	// An event stream is always chunked, whatever the engine did: only then can
+	// it be cut without looking complete.
+	chunked := http11 && (h.Length < 0 || st.events)
+	st.keep = !x.ctx.Request.Header.ConnectionClose() && !x.server.stopping.Load() &&
+		(chunked || h.Length >= 0 && !st.events)
 	x.writeHead()
 	head := x.streamHead(chunked, st.keep)
 	if len(first) > 0 && !bodyless {
@@ -182,7 +185,7 @@ func (x *exchange) streamHead(chunked, keep bool) []byte {
 	switch {
 	case chunked:
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
-	case x.call.Response.Length >= 0:
+	case x.call.Response.Length >= 0 && !x.events:
 		b = append(b, "Content-Length: "...)
 		b = strconv.AppendInt(b, x.call.Response.Length, 10)
 		b = append(b, '\r', '\n')

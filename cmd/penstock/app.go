@@ -18,8 +18,6 @@ import (
 
 	"penstock/configs"
 	"penstock/pools"
-	"penstock/pools/health"
-	"penstock/pools/load"
 	"penstock/proxy"
 	"penstock/proxy/admin"
 	"penstock/proxy/listen"
@@ -76,7 +74,7 @@ func newApp(cfg *configs.Config, o appOptions) (*app, error) {
 		return nil, fmt.Errorf("cannot start the client watch: %w", err)
 	}
 	a.watcher = watcher
-	a.fleet, err = pools.NewFleet(cfg, pools.Deps{Now: time.Now, Log: o.Log})
+	a.fleet, err = pools.NewFleet(cfg.Pools, pools.Deps{Now: time.Now, Log: o.Log})
 	if err != nil {
 		return nil, errors.Join(err, watcher.Close())
 	}
@@ -281,13 +279,12 @@ func (a *app) apply(next *configs.Config) error {
 	for _, what := range configs.RestartNeeded(old, next) {
 		a.log.Warn("setting changed but needs a restart", "setting", what)
 	}
-	rollback, err := a.fleet.Apply(next)
-	if err != nil {
+	if err := a.fleet.Apply(next.Pools); err != nil {
 		return err
 	}
 	if err := a.server.Apply(next); err != nil {
-		rollback()
-		return err
+		// Pools that only the refused configuration has carry no request yet.
+		return errors.Join(err, a.fleet.Apply(old.Pools))
 	}
 	a.cfg.Store(next)
 	a.probes.follow(next)
@@ -336,6 +333,3 @@ func (a *app) close() {
 	_ = a.watcher.Close()
 	a.wg.Wait()
 }
-
-var _ = health.Prober{}
-var _ = load.Scraper{}

@@ -35,11 +35,14 @@ func (s *Stream) blocking(buf []byte, now func() time.Time) error {
 	s.Unread = nil
 	for {
 		var out []byte
-		if len(unread) > 0 {
+		switch {
+		case len(unread) > 0:
 			n := copy(buf[frameRoom:len(buf)-tailRoom], unread)
 			unread = unread[n:]
 			out = s.step(buf, n, now())
-		} else {
+		case s.Decoder.Done():
+			out = s.finish(buf[frameRoom:frameRoom]) // it was all read before
+		default:
 			n, err := s.readBlocking(buf[frameRoom:len(buf)-tailRoom], now)
 			switch {
 			case n > 0:

@@ -179,8 +179,15 @@ func (l *loop) prime(s *Stream, buf []byte) error {
 		if err := s.send(out, now); err != nil {
 			return err
 		}
-		if s.finishing || len(s.Unread) == 0 {
+		switch {
+		case s.finishing:
 			s.Head, s.Unread = nil, nil
+			return nil
+		case len(s.Unread) == 0 && s.Decoder.Done():
+			out = s.finish(buf[frameRoom:frameRoom]) // it was all read before
+			continue
+		case len(s.Unread) == 0:
+			s.Head = nil
 			return nil
 		}
 		n := copy(buf[frameRoom:len(buf)-tailRoom], s.Unread)

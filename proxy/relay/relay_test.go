@@ -181,6 +181,17 @@ func TestUnreadBytesGoFirst(t *testing.T) {
 	})
 }
 
+func TestAnswerReadBeforeTheHandoverEnds(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, blocking bool) {
+		f := start(t, blocking, 0, func(s *Stream, _ *passObserver) { s.Head = append(s.Head, "3\r\nall\r\n"...) })
+		if got, err := readAnswer(t, f.client); err != nil || got != "all" {
+			t.Fatalf("%q %v", got, err)
+		}
+		closeUpstream(<-f.result)
+	})
+}
+
 func closeUpstream(r Result) {
 	if r.Upstream != nil {
 		_ = r.Upstream.Close()

@@ -18,7 +18,7 @@ func (c *Call) Next() ([]byte, error) {
 			return nil, io.EOF
 		}
 		if cn.w == cn.r {
-			cn.r, cn.w = 0, 0
+			cn.r, cn.w = cn.base, cn.base
 			if err := cn.fill(); err != nil {
 				if errors.Is(err, io.EOF) {
 					err = c.body.End()

@@ -78,6 +78,9 @@ type Call struct {
 	// Head is the complete request head with its final empty line; Body
 	// follows it on the wire. Neither is changed or kept.
 	Head, Body []byte
+	// Bodyless says that the answer has no body whatever its head says, as to
+	// HEAD.
+	Bodyless bool
 	// WriteTimeout bounds a body too large for the socket buffer; 0 no limit.
 	WriteTimeout time.Duration
 	// FirstByte is when the first byte of the answer must be here; zero: never.
@@ -104,7 +107,7 @@ type Call struct {
 // Reset forgets the last exchange; it must have ended by Finish or Detach.
 func (c *Call) Reset() {
 	c.Head, c.Body = nil, nil
-	c.WriteTimeout, c.FirstByte = 0, time.Time{}
+	c.Bodyless, c.WriteTimeout, c.FirstByte = false, 0, time.Time{}
 	c.Replays, c.target, c.conn, c.seen = 0, nil, nil, false
 	c.mu.Lock()
 	c.cancelled, c.live, c.stopDial = false, nil, nil
@@ -309,6 +312,10 @@ func (c *Call) readHead() (Phase, error) {
 					return PhaseHead, ErrMalformedHead
 				}
 				if c.Response.Status >= 200 {
+					if c.Bodyless {
+						c.Response.Length = 0
+					}
+					cn.base = cn.r
 					c.body.Reset(c.Response.Length)
 					return PhaseBody, nil
 				}

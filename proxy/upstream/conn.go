@@ -27,6 +27,7 @@ type conn struct {
 
 	buf  *[]byte // nil while idle
 	r, w int     // unread bytes are (*buf)[r:w]
+	base int     // the response head is (*buf)[:base]; the body is read behind it
 }
 
 // socketState is what a look at an idle socket found.
@@ -75,13 +76,13 @@ func (c *conn) takeBuffer() {
 	if c.buf == nil {
 		c.buf = readBuffers.Get().(*[]byte)
 	}
-	c.r, c.w = 0, 0
+	c.r, c.w, c.base = 0, 0, 0
 }
 
 func (c *conn) dropBuffer() {
 	if c.buf != nil {
 		readBuffers.Put(c.buf)
-		c.buf, c.r, c.w = nil, 0, 0
+		c.buf, c.r, c.w, c.base = nil, 0, 0, 0
 	}
 }
 

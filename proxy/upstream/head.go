@@ -30,8 +30,7 @@ type Field struct {
 	Name, Value []byte
 }
 
-// Head is a parsed response head. Its slices are valid until the next read of
-// the body.
+// Head is a parsed response head. Its slices are valid until the call ends.
 type Head struct {
 	Status      int
 	Fields      []Field // end-to-end fields only, in order; framing and hop-by-hop are taken out
