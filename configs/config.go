@@ -203,7 +203,7 @@ type Breaker struct {
 // Health.For once the kind is known.
 type Health struct {
 	Disabled bool     `yaml:"disabled"` // true: replicas count as healthy until requests fail; default false
-	Path     string   `yaml:"path"`     // "": by engine kind (/health; openai /v1/models)
+	Path     string   `yaml:"path"`     // "": /health; the model list of a server without it (engine auto, openai)
 	Interval Duration `yaml:"interval"` // 0: by engine kind (5s; sglang 20s, its probe generates a token; openai 10s)
 	Timeout  Duration `yaml:"timeout"`  // 0: by engine kind (3s; sglang 10s; openai 5s)
 	Fall     int      `yaml:"fall"`     // failures in a row to go down; default 3

@@ -83,7 +83,7 @@ func DefaultServerTLS() ServerTLS { return ServerTLS{ReloadInterval: seconds(30)
 
 // EngineDefaults is what depends on the kind of engine behind a pool.
 type EngineDefaults struct {
-	HealthPath     string   // probe path below the base path
+	HealthPath     string   // probe path below the base path; "": /health, or the model list of a server without it
 	HealthInterval Duration // between probes
 	HealthTimeout  Duration // of one probe
 	IdleClose      Duration // the engine closes idle connections after this; 0 unknown
@@ -91,14 +91,14 @@ type EngineDefaults struct {
 
 // engineDefaults: SGLang's /health generates a token and answers no sooner than
 // 1 s after the call, so it is asked rarely and given time. A server of unknown
-// make may have no /health, but has a model list. While EngineAuto has not
-// found out more, it is probed like the engines on uvicorn.
+// make may have no /health, which only the probe can find out, so its path stays
+// open.
 var engineDefaults = map[Engine]EngineDefaults{
-	EngineAuto:   {"/health", seconds(5), seconds(3), seconds(5)},
+	EngineAuto:   {"", seconds(5), seconds(3), seconds(5)},
 	EngineVLLM:   {"/health", seconds(5), seconds(3), seconds(5)},
 	EngineSGLang: {"/health", seconds(20), seconds(10), seconds(5)},
 	EngineTRTLLM: {"/health", seconds(5), seconds(3), seconds(5)},
-	EngineOpenAI: {"/v1/models", seconds(10), seconds(5), 0},
+	EngineOpenAI: {"", seconds(10), seconds(5), 0},
 }
 
 // EngineDefaultsOf returns the defaults of one kind; an unknown kind has those

@@ -170,8 +170,8 @@ func TestEngineDefaults(t *testing.T) {
 	for kind, want := range map[Engine]Health{
 		EngineSGLang:   {Path: "/health", Interval: seconds(20), Timeout: seconds(10)},
 		EngineVLLM:     {Path: "/health", Interval: seconds(5), Timeout: seconds(3)},
-		EngineOpenAI:   {Path: "/v1/models", Interval: seconds(10), Timeout: seconds(5)},
-		Engine("what"): {Path: "/health", Interval: seconds(5), Timeout: seconds(3)},
+		EngineOpenAI:   {Interval: seconds(10), Timeout: seconds(5)},
+		Engine("what"): {Interval: seconds(5), Timeout: seconds(3)},
 	} {
 		if got := (Health{}).For(kind); got != want {
 			t.Errorf("%s: got %+v", kind, got)

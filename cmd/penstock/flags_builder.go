@@ -251,7 +251,7 @@ func (b *serveBuilder) healthURL(worker string, p configs.Pool) string {
 		return ""
 	}
 	u.Host = net.JoinHostPort(u.Hostname(), b.healthPort)
-	return u.JoinPath(p.Health.For(p.Engine).Path).String()
+	return u.JoinPath(cmp.Or(p.Health.For(p.Engine).Path, "/health")).String()
 }
 
 // override lets what may stand beside a file have the last word.
