@@ -1,6 +1,7 @@
 package enginesim
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -76,7 +77,7 @@ func (r *runner) advance() (wait time.Duration, due bool) {
 	}
 	now := r.time()
 	if now < next {
-		return time.Duration(float64(next-now)/r.speed) + 1, false
+		return time.Duration(math.Ceil(float64(next-now) / r.speed)), false
 	}
 	r.deliver(r.engine.Step(now))
 	if r.history != nil {
