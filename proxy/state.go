@@ -1,10 +1,7 @@
 package proxy
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"fmt"
-	"os"
 	"reflect"
 
 	"penstock/configs"
@@ -106,7 +103,7 @@ func (s *Server) buildBackend(p *configs.Pool, old *state) (*backend, error) {
 			}
 		}
 	}
-	secure, err := upstreamTLS(&p.TLS)
+	secure, err := pools.ClientTLS(p.TLS)
 	if err != nil {
 		return nil, err
 	}
@@ -121,36 +118,6 @@ func (s *Server) buildBackend(p *configs.Pool, old *state) (*backend, error) {
 func sameTargets(a, b *configs.Pool) bool {
 	return a.Connections == b.Connections && a.Timeouts.Dial == b.Timeouts.Dial &&
 		reflect.DeepEqual(a.TLS, b.TLS) && a.TLS == (configs.ClientTLS{})
-}
-
-// upstreamTLS reads the files of a pool's TLS block; nil when it says nothing.
-func upstreamTLS(c *configs.ClientTLS) (*tls.Config, error) {
-	if *c == (configs.ClientTLS{}) {
-		return nil, nil
-	}
-	out := &tls.Config{
-		MinVersion: tls.VersionTLS12, ServerName: c.ServerName,
-		InsecureSkipVerify: c.InsecureSkipVerify, //nolint:gosec // the operator's explicit choice
-		ClientSessionCache: tls.NewLRUClientSessionCache(0),
-	}
-	if c.CAFile != "" {
-		pem, err := os.ReadFile(c.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("cannot read ca_file: %w", err)
-		}
-		out.RootCAs = x509.NewCertPool()
-		if !out.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("cannot use ca_file %q: no certificate in it", c.CAFile)
-		}
-	}
-	if c.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("cannot load client certificate: %w", err)
-		}
-		out.Certificates = []tls.Certificate{pair}
-	}
-	return out, nil
 }
 
 // pool finds the backend that serves a model name and the name the engine knows

@@ -159,7 +159,7 @@ func (e *engineCaller) Call(ctx context.Context, pool, id, method, path string) 
 		return admin.Answer{}, admin.ErrNoReplica
 	}
 	cfg := s.Config()
-	ctx, cancel := context.WithTimeout(ctx, cfg.Health.Timeout.D())
+	ctx, cancel := context.WithTimeout(ctx, cfg.Health.For(s.Engine(pools.ReplicaID(id))).Timeout.D())
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, v.Members[i].URL+path, http.NoBody)
 	if err != nil {
@@ -168,7 +168,11 @@ func (e *engineCaller) Call(ctx context.Context, pool, id, method, path string) 
 	if cfg.Secret.Set() {
 		req.Header.Set("Authorization", "Bearer "+cfg.Secret.Reveal())
 	}
-	resp, err := e.a.probes.client(pool).Do(req)
+	client, err := e.a.probes.client(s.Name())
+	if err != nil {
+		return admin.Answer{}, err
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return admin.Answer{}, fmt.Errorf("cannot ask replica %q: %w", id, err)
 	}

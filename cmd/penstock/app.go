@@ -43,7 +43,10 @@ type app struct {
 	dataURL  string
 	admins   []*http.Server
 	probes   *probes
-	metrics  *appMetrics
+
+	addresses *admin.AddressPolicy
+	workers   *admin.WorkerAPI
+	metrics   *appMetrics
 
 	reloading sync.Mutex // serialises apply
 	wg        sync.WaitGroup
@@ -79,20 +82,20 @@ func newApp(cfg *configs.Config, o appOptions) (*app, error) {
 		return nil, errors.Join(err, watcher.Close())
 	}
 	a.registry.MustRegister(pools.NewCollector(a.fleet))
-	addresses, err := admin.NewAddressPolicy(cfg.Admin.WorkerAllow)
+	a.addresses, err = admin.NewAddressPolicy(cfg.Admin.WorkerAllow)
 	if err != nil {
 		return nil, errors.Join(err, watcher.Close())
 	}
-	workers, err := a.newWorkerAPI(addresses)
+	a.workers, err = a.newWorkerAPI()
 	if err != nil {
 		return nil, errors.Join(err, watcher.Close())
 	}
 	deps := proxy.Deps{
 		Fleet: a.fleet, Watcher: watcher, Log: o.Log, Metrics: a.registry, Access: o.Access,
-		AllowAddr: addresses.Check,
+		AllowAddr: a.addresses.Check,
 	}
 	if cfg.Admin.WorkerAPIOnData {
-		deps.Local = proxy.LocalHandler(admin.IsWorkerAPI, workers)
+		deps.Local = proxy.LocalHandler(admin.IsWorkerAPI, a.workers)
 	}
 	a.server, err = proxy.New(cfg, deps)
 	if err != nil {
@@ -107,7 +110,7 @@ func (a *app) start(ctx context.Context) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
 	a.wg.Go(func() { _ = a.watcher.Run(run) })
-	a.probes = newProbes(run, a.fleet, a.log)
+	a.probes = newProbes(run, a.fleet, a.log, a.addresses.Check)
 	a.probes.follow(a.cfg.Load())
 	err := a.listenData(run)
 	if err == nil {
@@ -196,16 +199,8 @@ func (a *app) listenAdmin(ctx context.Context) error {
 }
 
 func (a *app) adminHandler(cfg *configs.Admin) (http.Handler, error) {
-	addresses, err := admin.NewAddressPolicy(cfg.WorkerAllow)
-	if err != nil {
-		return nil, err
-	}
-	workers, err := a.newWorkerAPI(addresses)
-	if err != nil {
-		return nil, err
-	}
 	return admin.New(admin.Deps{
-		Ready: a.server.Ready, Fleet: &fleetAdapter{a}, Workers: workers, Log: a.log,
+		Ready: a.server.Ready, Fleet: &fleetAdapter{a}, Workers: a.workers, Log: a.log,
 		Metrics:   promhttp.HandlerFor(a.registry, promhttp.HandlerOpts{}),
 		Reload:    a.applyFromSource,
 		Effective: func() []byte { return a.cfg.Load().Effective() },
@@ -213,11 +208,11 @@ func (a *app) adminHandler(cfg *configs.Admin) (http.Handler, error) {
 	})
 }
 
-func (a *app) newWorkerAPI(addresses *admin.AddressPolicy) (*admin.WorkerAPI, error) {
+func (a *app) newWorkerAPI() (*admin.WorkerAPI, error) {
 	return admin.NewWorkerAPI(admin.WorkerDeps{
 		Fleet: &fleetAdapter{a}, Engines: &engineCaller{a},
 		Ready:     func() (bool, string) { return a.server.Ready() },
-		Addresses: addresses, Resolver: net.DefaultResolver, Log: a.log,
+		Addresses: a.addresses, Resolver: net.DefaultResolver, Log: a.log,
 	})
 }
 

@@ -216,6 +216,7 @@ var reserved = map[string]struct {
 	only []string
 }{
 	"C":              {"cgo lives in kvfabric, behind its tag", []string{"kvfabric"}},
+	"unsafe":         {"memory safety is not traded for speed; this one calls the kernel", []string{"proxy/upstream/peek_unix.go"}},
 	"net/http/pprof": {"profiles are the admin listener's", []string{"proxy/admin"}},
 	"log":            {"the log is log/slog", nil},
 	"math/rand":      {"use math/rand/v2", nil},
