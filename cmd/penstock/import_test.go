@@ -168,6 +168,7 @@ var homes = map[string][]string{
 	"bench/enginesim":        {xxhash},
 	"bench/enginesim/core":   {xxhash},
 	"bench/enginesim/tokens": {xxhash},
+	"bench/framing":          {metrics},
 	"bench/loadgen":          {histogram},
 	"bench/proxybench":       {fasthttp, unix},
 	"bench/trace":            {zstandard},
@@ -221,7 +222,8 @@ var reserved = map[string]struct {
 	"log":            {"the log is log/slog", nil},
 	"math/rand":      {"use math/rand/v2", nil},
 	"net/http": {"the data plane does not speak through net/http", []string{
-		"proxy/admin", "proxy/workerapi.go", "pools/health", "pools/load", "pools/discovery", "cmd/penstock", "bench",
+		"proxy/admin", "proxy/workerapi.go", "pools/engine", "pools/health", "pools/load", "pools/discovery",
+		"cmd/penstock", "bench",
 	}},
 }
 
