@@ -47,6 +47,11 @@ type Config struct {
 	HeartbeatEvery  time.Duration // pace of fault comments_only
 	MetricsWait     time.Duration // how long TensorRT-LLM's /metrics waits for news
 	Now             func() time.Time
+
+	// Observer, if not nil, is asked once per rank for who hears what the cache
+	// of that rank holds. It is called between steps, under the rank's lock, and
+	// must not block.
+	Observer func(rank int) core.Observer
 }
 
 // Default is a server with the habits of d, on the small engine of core.Default.

@@ -71,7 +71,11 @@ func (x *exchange) pooled(idPrefix string, item func(b []byte, q *apiRequest, i 
 	if err != nil {
 		return err
 	}
-	o := newObject(nil).str("id", x.info.ID).str("object", "list").int("created", int(x.info.Received.Unix())).str("model", x.s.cfg.Model)
+	o := newObject(nil)
+	if x.s.cfg.Dialect != SGLang || x.r.URL.Path != "/v1/embeddings" {
+		o.str("id", x.info.ID).int("created", int(x.info.Received.Unix()))
+	}
+	o.str("object", "list").str("model", x.s.cfg.Model)
 	o.nested("data", func(b []byte) []byte {
 		b = append(b, '[')
 		for i, p := range prompts {
@@ -155,7 +159,7 @@ func serveScore(x *exchange) error {
 			rows = append(rows, []float64{s})
 		}
 		o := newObject(nil).raw("scores", string(mustJSON(rows)))
-		x.status(http.StatusOK, o.str("model", x.s.cfg.Model).nulls("usage").str("object", "scoring").end())
+		x.status(http.StatusOK, o.str("model", x.s.cfg.Model).nulls("pooled_hidden_states", "token_logprobs", "usage").str("object", "scoring").end())
 		return nil
 	}
 	o := newObject(nil).str("id", x.info.ID).str("object", "list").int("created", int(x.info.Received.Unix())).str("model", x.s.cfg.Model)

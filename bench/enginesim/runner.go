@@ -12,6 +12,7 @@ import (
 type runner struct {
 	rank  int
 	speed float64
+	slow  float64 // configured: a replica that is slower than its peers
 	now   func() time.Time
 	epoch time.Time
 	poke  chan struct{} // capacity 1: there may be something to do earlier than planned
@@ -30,11 +31,15 @@ const lag = 20 * time.Millisecond
 func newRunner(rank int, cfg *Config) (*runner, error) {
 	ec := cfg.Engine
 	ec.CatchUp = time.Duration(float64(lag) * cfg.Speed)
-	engine, err := core.New(ec, nil)
+	var obs core.Observer
+	if cfg.Observer != nil {
+		obs = cfg.Observer(rank)
+	}
+	engine, err := core.New(ec, obs)
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{rank: rank, speed: cfg.Speed, now: cfg.Now, epoch: cfg.Now(), poke: make(chan struct{}, 1), engine: engine}
+	r := &runner{rank: rank, speed: cfg.Speed, slow: engine.Config().Slow, now: cfg.Now, epoch: cfg.Now(), poke: make(chan struct{}, 1), engine: engine}
 	r.meters = newMeters()
 	if cfg.Dialect == TRTLLM {
 		r.history = newHistory()
@@ -194,10 +199,11 @@ func (r *runner) snapshot() core.Snapshot {
 	return r.engine.Snapshot()
 }
 
+// setSlow stretches steps by factor on top of the configured slowness.
 func (r *runner) setSlow(factor float64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.engine.SetSlow(factor)
+	r.engine.SetSlow(r.slow * factor)
 }
 
 func (r *runner) setDraining(on bool) {

@@ -103,8 +103,9 @@ func (s *Server) Serve(ln net.Listener) error {
 	return fmt.Errorf("cannot serve simulated engine: %w", err)
 }
 
-// Close aborts every request, closes every connection and waits for the
-// server's goroutines. It may be called more than once.
+// Close aborts every request, closes every connection and waits for the runners
+// and background answers; handlers end as their connections do. It may be
+// called more than once.
 func (s *Server) Close() error {
 	var err error
 	s.stop.Do(func() {
@@ -134,7 +135,11 @@ func (s *Server) SetDraining(on bool) {
 func (s *Server) SetFault(f Fault) {
 	s.faults.put(f)
 	for _, r := range s.ranks {
-		r.setSlow(f.Slow)
+		slow := f.Slow
+		if slow == 0 {
+			slow = 1
+		}
+		r.setSlow(slow)
 	}
 	if f.Restart {
 		s.restart()

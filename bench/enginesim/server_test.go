@@ -467,3 +467,25 @@ func TestServeAfterCloseReturns(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// census counts what an observer hears.
+type census struct{ stored, removed, cleared int }
+
+func (c *census) Stored(s core.Stored)                 { c.stored += len(s.Keys) }
+func (c *census) Removed(keys []core.Key, _ core.Tier) { c.removed += len(keys) }
+func (c *census) Cleared()                             { c.cleared++ }
+
+func TestObserverHearsTheCache(t *testing.T) {
+	t.Parallel()
+	cfg := instant(VLLM)
+	var heard census
+	cfg.Observer = func(int) core.Observer { return &heard }
+	s := start(t, cfg)
+	s.post("/v1/completions", `{"model":"m","prompt":[`+strings.Repeat("7,", 39)+`7],"max_tokens":1}`)
+	s.post("/reset_prefix_cache", "")
+	s.ranks[0].mu.Lock() // what the observer wrote under it
+	defer s.ranks[0].mu.Unlock()
+	if heard != (census{stored: 2, cleared: 1}) {
+		t.Errorf("heard %+v, want 2 blocks stored and one clear", heard)
+	}
+}

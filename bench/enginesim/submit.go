@@ -308,7 +308,7 @@ func (x *exchange) lingerGone() {
 	if x.info.Stream {
 		delay = x.s.cfg.GoneDelayStream
 	}
-	if delay <= 0 {
+	if _, ended, _ := x.job.take(); ended || delay <= 0 {
 		return
 	}
 	timer := time.NewTimer(delay)

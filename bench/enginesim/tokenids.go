@@ -1,6 +1,7 @@
 package enginesim
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -92,7 +93,7 @@ func (x *exchange) streamTokens(q *apiRequest, id string) error {
 }
 
 func (x *exchange) endTokens(err error, id string) error {
-	if err != errAborted { //nolint:errorlint // a sentinel of this package, never wrapped
+	if !errors.Is(err, errAborted) {
 		return err
 	}
 	x.abort()
@@ -222,7 +223,7 @@ func (x *exchange) streamGenerate() error {
 			a := &x.job.answers[p.choice]
 			texts[p.choice] = append(texts[p.choice], a.text(p.index)...)
 			ids[p.choice] = append(ids[p.choice], a.writer.ID(p.index))
-			if err := send(p.choice, p.finish.String()); err == errAborted { //nolint:errorlint // never wrapped
+			if err := send(p.choice, p.finish.String()); errors.Is(err, errAborted) {
 				x.abort()
 				aborted = true
 				break
