@@ -91,22 +91,26 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		}
 	}
 	cfg.Engine.ByPriority = *scheduling == "priority"
+	return opt, opt.check(*scheduling, *preset, *faults)
+}
+
+// check reads the flags that are names and reports everything that is wrong.
+func (o *options) check(scheduling, preset, faults string) error {
 	var errs []error
-	if *scheduling != "priority" && *scheduling != "fcfs" {
-		errs = append(errs, fmt.Errorf("cannot schedule by %q: want fcfs or priority", *scheduling))
+	if scheduling != "priority" && scheduling != "fcfs" {
+		errs = append(errs, fmt.Errorf("cannot schedule by %q: want fcfs or priority", scheduling))
 	}
-	if *replicas < 1 {
-		errs = append(errs, fmt.Errorf("cannot start %d replicas", *replicas))
+	if o.replicas < 1 {
+		errs = append(errs, fmt.Errorf("cannot start %d replicas", o.replicas))
 	}
 	var err error
-	if cfg.Engine.Timing, err = core.Preset(*preset); err != nil {
+	if o.cfg.Engine.Timing, err = core.Preset(preset); err != nil {
 		errs = append(errs, err)
 	}
-	if opt.faults, err = ParseFault(*faults); err != nil {
+	if o.faults, err = ParseFault(faults); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, cfg.Validate())
-	return opt, errors.Join(errs...)
+	return errors.Join(append(errs, o.cfg.Validate())...)
 }
 
 // serveAll runs every replica until ctx ends or one fails.

@@ -21,11 +21,11 @@ func ExampleEngine_Step() {
 	}
 	for engine.Next() != core.Never {
 		for _, out := range engine.Step(engine.Next()) {
-			fmt.Println(out.Index, out.At, out.Finish)
+			fmt.Printf("token %d at %v %q\n", out.Index, out.At, out.Finish)
 		}
 	}
 	// Output:
-	// 0 20ms
-	// 1 30ms
-	// 2 40ms length
+	// token 0 at 20ms ""
+	// token 1 at 30ms ""
+	// token 2 at 40ms "length"
 }
