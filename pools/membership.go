@@ -15,7 +15,7 @@ import (
 func fromConfig(r configs.Replica) Replica {
 	out := Replica{
 		ID: ReplicaID(r.ID), URL: strings.TrimRight(r.URL, "/"), Weight: max(1, r.Weight), Ranks: max(1, r.Ranks),
-		MaxConcurrency: r.MaxConcurrency, Models: r.Models, Labels: r.Labels,
+		MaxConcurrency: r.MaxConcurrency, Models: r.Models, Labels: r.Labels, HealthURL: r.HealthURL,
 	}
 	if out.ID == "" {
 		out.ID = IDFromURL(out.URL)

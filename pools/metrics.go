@@ -12,6 +12,7 @@ type Collector struct {
 	inFlight, tokens, state, breaker, ramp, weight     *prometheus.Desc
 	running, waiting, kvUsage, loadAge                 *prometheus.Desc
 	changes, panics, panicking, lastStand, sinceChange *prometheus.Desc
+	probes, readings                                   *prometheus.Desc
 }
 
 var _ prometheus.Collector = (*Collector)(nil)
@@ -40,6 +41,8 @@ func NewCollector(f *Fleet) *Collector {
 		changes:     pool("pool_state_changes_total", "Changes of state of replicas by the new state.", "state"),
 		panics:      pool("pool_panics_total", "Times that too few replicas were usable."),
 		panicking:   pool("pool_panic", "1 while health is ignored because too few replicas are usable."),
+		probes:      pool("pool_probes_total", "Active health probes by result.", "result"),
+		readings:    pool("pool_load_readings_total", "Readings of engines' own load by result.", "result"),
 		lastStand:   pool("pool_breaker_held_total", "Times a breaker stayed closed because no other replica was usable."),
 	}
 }
@@ -49,6 +52,7 @@ func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		c.inFlight, c.tokens, c.state, c.breaker, c.ramp, c.weight, c.sinceChange,
 		c.running, c.waiting, c.kvUsage, c.loadAge, c.changes, c.panics, c.panicking, c.lastStand,
+		c.probes, c.readings,
 	} {
 		ch <- d
 	}
@@ -72,6 +76,10 @@ func (c *Collector) pool(ch chan<- prometheus.Metric, s *Set) {
 	}
 	counter(ch, c.panics, s.counts.panics.Load(), s.name)
 	counter(ch, c.lastStand, s.counts.lastStand.Load(), s.name)
+	for i, result := range []string{"failed", "ok"} {
+		counter(ch, c.probes, s.counts.probes[i].Load(), s.name, result)
+		counter(ch, c.readings, s.counts.readings[i].Load(), s.name, result)
+	}
 	gauge(ch, c.panicking, truth(s.View().Panic), s.name)
 }
 

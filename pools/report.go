@@ -11,6 +11,7 @@ import (
 // decide when it changes the state; the first passed probe of a new replica is
 // enough. Reports about a life that is over are dropped.
 func (s *Set) ReportProbe(id ReplicaID, ep Epoch, ok bool, detail string) {
+	s.counts.probes[index(ok)].Add(1)
 	s.mu.Lock()
 	e := s.find(id)
 	if e == nil || e.Epoch != ep || !e.m.probed(ok, detail, s.cfg.Health) {
@@ -47,6 +48,7 @@ func (m *member) probed(ok bool, detail string, cfg configs.Health) bool {
 // is older than the pool's stale_after; an unchanged reading is as good as a
 // new one, since engines do not move their gauges while idle.
 func (s *Set) ReportLoad(id ReplicaID, ep Epoch, l EngineLoad) {
+	s.counts.readings[1].Add(1)
 	v := s.view.Load()
 	i := v.Find(id)
 	if i < 0 || v.Members[i].Epoch != ep {
@@ -57,6 +59,17 @@ func (s *Set) ReportLoad(id ReplicaID, ep Epoch, l EngineLoad) {
 		at = min(at, l.At.Sub(s.base))
 	}
 	v.Members[i].m.reading.Store(&reading{EngineLoad: l, at: at})
+}
+
+// ReportLoadFailed counts a reading that could not be taken. It says nothing
+// about health: the last reading is shown until it is stale.
+func (s *Set) ReportLoadFailed() { s.counts.readings[0].Add(1) }
+
+func index(ok bool) int {
+	if ok {
+		return 1
+	}
+	return 0
 }
 
 // ReportModels takes the model names that an engine lists.

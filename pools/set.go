@@ -61,7 +61,9 @@ type entry struct {
 type setCounts struct {
 	changes   [StateDraining + 1]atomic.Uint64 // state changes by the new state
 	panics    atomic.Uint64
-	lastStand atomic.Uint64 // breakers kept closed because no other replica was usable
+	lastStand atomic.Uint64    // breakers kept closed because no other replica was usable
+	probes    [2]atomic.Uint64 // failed, passed
+	readings  [2]atomic.Uint64 // of engine load: failed, taken
 }
 
 // New returns the pool that cfg describes. It starts nothing.

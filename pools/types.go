@@ -21,6 +21,7 @@ type Replica struct {
 	MaxConcurrency int               // 0: no limit
 	Models         []string          // empty: all of the pool
 	Labels         map[string]string // from config or registration
+	HealthURL      string            // probed instead of the engine kind's path, "" none
 	Registered     bool              // added at run time, kept over a reload
 }
 

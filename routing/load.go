@@ -43,8 +43,8 @@ func (s *scale) score(in *Input, list []int32, i int32) float64 {
 	m := &in.View.Members[i]
 	l := m.LoadAt(in.Now)
 	work := float64(max(0, l.Tokens)) + float64(l.InFlight) + s.cost
-	if l.Running >= 0 && l.Waiting >= 0 && l.Running+l.Waiting > l.InFlight {
-		work += float64(l.Running+l.Waiting-l.InFlight) * s.mean(in, list)
+	if foreign := max(0, l.Running) + max(0, l.Waiting) - l.InFlight; foreign > 0 {
+		work += float64(foreign) * s.mean(in, list)
 	}
 	return work / (float64(max(1, m.Weight)) * l.Ramp)
 }
