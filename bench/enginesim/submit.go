@@ -209,6 +209,26 @@ func (x *exchange) rank(q *apiRequest) (*runner, error) {
 	return best, nil
 }
 
+// priority is the order asked for. vLLM takes it from a header too, and refuses
+// any unless it schedules by priority.
+func (x *exchange) priority(q *apiRequest) (int, error) {
+	p := q.priority(x.s.cfg.Dialect)
+	if x.s.cfg.Dialect != VLLM {
+		return p, nil
+	}
+	if h := x.r.Header.Get("X-Vllm-Priority"); h != "" {
+		v, err := strconv.Atoi(h)
+		if err != nil {
+			return 0, badRequest("X-Vllm-Priority must be an integer, got '%s'.", h)
+		}
+		p = v
+	}
+	if p != 0 && !x.s.cfg.Engine.ByPriority {
+		return 0, badRequest("Got priority %d but Priority scheduling is not enabled.", p)
+	}
+	return p, nil
+}
+
 // submit plans the answers to prompts and puts them into the engine. On
 // success the caller must defer x.finish.
 func (x *exchange) submit(q *apiRequest, prompts [][]uint32) error {
@@ -230,9 +250,13 @@ func (x *exchange) submit(q *apiRequest, prompts [][]uint32) error {
 			return schemaError("cache_salt", "Parameter 'cache_salt' must be a non-empty string if provided.")
 		}
 	}
+	priority, err := x.priority(q)
+	if err != nil {
+		return err
+	}
 	j := &job{answers: answers, ready: make(chan struct{}, 1)}
 	x.info.Adapter, x.info.Salt, x.info.Rank, x.info.PromptTokens = adapter, salt, r.rank, j.promptTokens()
-	if err := r.submit(j, adapter, salt, q.priority(x.s.cfg.Dialect)); err != nil {
+	if err := r.submit(j, adapter, salt, priority); err != nil {
 		return err
 	}
 	x.job = j
