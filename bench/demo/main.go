@@ -223,13 +223,18 @@ func writeTable(w io.Writer, outcomes []outcome) error {
 	for _, o := range outcomes {
 		r := &o.report
 		fmt.Fprintf(t, "%s\t%d\t%d\t%.1f %%\t%.0f ms\t%.0f ms\n", o.policy, r.Requests, r.Requests-r.OK, o.hitRate*100, r.TTFTP50*1e3, r.TTFTP99*1e3)
-		for kind, n := range r.Errors {
-			fmt.Fprintf(t, "  %s\t%d\n", kind, n)
-		}
 		late = late || r.Late
 	}
-	if late {
-		fmt.Fprintln(t, "The generator sent more than 1 ms late at p99: the machine is busy, so read the times with care.")
+	if err := t.Flush(); err != nil {
+		return err
 	}
-	return t.Flush()
+	for _, o := range outcomes {
+		for kind, n := range o.report.Errors {
+			fmt.Fprintf(w, "%s: %d × %s, for example %q\n", o.policy, n, kind, o.report.Examples[kind])
+		}
+	}
+	if late {
+		fmt.Fprintln(w, "The generator sent more than 1 ms late at p99: the machine is busy, so read the times with care.")
+	}
+	return nil
 }

@@ -31,7 +31,8 @@ type Result struct {
 	OK       int
 	Canceled int // interrupted with the run; in no other figure
 	Errors   map[Kind]int
-	Elapsed  time.Duration // from the first intended send to the last answer
+	Examples map[Kind]string // one error of each kind, in full
+	Elapsed  time.Duration   // from the first intended send to the last answer
 
 	PromptTokens int64 // as the engine's usage says
 	CachedTokens int64
@@ -43,8 +44,8 @@ type Result struct {
 
 func newResult() *Result {
 	return &Result{
-		Errors: map[Kind]int{},
-		ttft:   newHistogram(), itl: newHistogram(), e2e: newHistogram(), late: newHistogram(),
+		Errors: map[Kind]int{}, Examples: map[Kind]string{},
+		ttft: newHistogram(), itl: newHistogram(), e2e: newHistogram(), late: newHistogram(),
 	}
 }
 
@@ -60,6 +61,11 @@ func (r *Result) Merge(other *Result) {
 	r.Elapsed += other.Elapsed
 	for k, n := range other.Errors {
 		r.Errors[k] += n
+	}
+	for k, text := range other.Examples {
+		if _, known := r.Examples[k]; !known {
+			r.Examples[k] = text
+		}
 	}
 	r.ttft.Merge(other.ttft)
 	r.itl.Merge(other.itl)
@@ -80,6 +86,8 @@ type Report struct {
 	Requests int          `json:"requests"`
 	OK       int          `json:"ok"`
 	Errors   map[Kind]int `json:"errors"`
+
+	Examples map[Kind]string `json:"-"` // for the table
 
 	TTFTP50 float64 `json:"ttft_p50"`
 	TTFTP90 float64 `json:"ttft_p90"`
@@ -108,7 +116,7 @@ type Report struct {
 func (r *Result) Report(slo time.Duration) Report {
 	q := func(h *hdrhistogram.Histogram, p float64) float64 { return float64(h.ValueAtPercentile(p)) / 1e6 }
 	p := Report{
-		Requests: r.Requests, OK: r.OK, Errors: r.Errors,
+		Requests: r.Requests, OK: r.OK, Errors: r.Errors, Examples: r.Examples,
 		TTFTP50: q(r.ttft, 50), TTFTP90: q(r.ttft, 90), TTFTP99: q(r.ttft, 99),
 		ITLP50: q(r.itl, 50), ITLP90: q(r.itl, 90), ITLP99: q(r.itl, 99),
 		E2EP50: q(r.e2e, 50), E2EP90: q(r.e2e, 90), E2EP99: q(r.e2e, 99),
@@ -142,7 +150,7 @@ func (p Report) WriteTable(w io.Writer) error {
 	}
 	sort.Strings(kinds)
 	for _, k := range kinds {
-		fmt.Fprintf(t, "  error %s: %d\n", k, p.Errors[Kind(k)])
+		fmt.Fprintf(t, "  error %s: %d, for example %q\n", k, p.Errors[Kind(k)], p.Examples[Kind(k)])
 	}
 	fmt.Fprintf(t, "prompt tokens %d (cached %d), output tokens %d\n", p.PromptTokens, p.CachedTokens, p.OutputTokens)
 	fmt.Fprintln(t, "seconds\tp50\tp90\tp99\t")

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func (w *worker) handle(ctx context.Context, j job) {
 			w.close()
 		}
 	}
-	w.record(j.due, late, kind)
+	w.record(j.due, late, kind, err)
 	select {
 	case w.run.free <- j.request:
 	default:
@@ -52,9 +53,9 @@ func (w *worker) exchange(ctx context.Context, request []byte) (begun bool, err 
 	p := w.conn.payload(h)
 	switch {
 	case h.status >= 500:
-		return true, w.drain(&p, Status5xx, h.closes)
+		return true, w.drain(&p, Status5xx, h)
 	case h.status >= 300: // a redirect is not followed and is as much a refusal
-		return true, w.drain(&p, Status4xx, h.closes)
+		return true, w.drain(&p, Status4xx, h)
 	case h.sse != w.run.cfg.Synth.Streams:
 		err = fail(WrongContent, "the content type is not what was asked for")
 	case h.sse:
@@ -115,22 +116,31 @@ func (w *worker) roundTrip(ctx context.Context, request []byte) (head, error) {
 	return h, err
 }
 
+// excerpt is how much of an error answer is kept as an example.
+const excerpt = 200
+
 // drain reads the rest of an error answer so that the connection can be kept.
-func (w *worker) drain(p *payload, kind Kind, closes bool) error {
+func (w *worker) drain(p *payload, kind Kind, h head) error {
+	text := strconv.Itoa(h.status) + " "
 	for {
-		if _, err := p.next(); err != nil {
-			if closes || !p.ended {
-				w.close()
-			} else {
-				w.conn.since = time.Now()
-			}
-			return fail(kind, "an error status")
+		b, err := p.next()
+		if err != nil {
+			break
+		}
+		if n := len(text); n < excerpt {
+			text += string(b[:min(len(b), excerpt-n)])
 		}
 	}
+	if h.closes || !p.ended {
+		w.close()
+	} else {
+		w.conn.since = time.Now()
+	}
+	return fail(kind, text)
 }
 
 // record books the request. Latency counts from due, the intended send.
-func (w *worker) record(due time.Time, late time.Duration, kind Kind) {
+func (w *worker) record(due time.Time, late time.Duration, kind Kind, err error) {
 	s, j := w.shard, &w.judge
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,6 +152,9 @@ func (w *worker) record(due time.Time, late time.Duration, kind Kind) {
 	record(s.late, late.Microseconds())
 	if kind != "" {
 		s.Errors[kind]++
+		if _, known := s.Examples[kind]; !known {
+			s.Examples[kind] = err.Error()
+		}
 		return
 	}
 	s.OK++

@@ -159,6 +159,24 @@ func closedConnection(ctx context.Context, o order, req []byte, first bool) (y y
 	return y, micros, nil
 }
 
+// askOnce sends one request and reads the answer.
+func askOnce(ctx context.Context, address string) error {
+	c, err := dial(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if _, err := c.Write(request(address, streamedPrompt, false, 0, 0)); err != nil {
+		return err
+	}
+	_, body, err := readHead(bufio.NewReader(c))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, body)
+	return err
+}
+
 // dial connects with a deadline on everything that follows.
 func dial(ctx context.Context, address string) (net.Conn, error) {
 	d := net.Dialer{Timeout: 5 * time.Second}

@@ -180,6 +180,11 @@ func (h *harness) measure(ctx context.Context, c benchCase, p proxy) (cell, erro
 		if err := proc.await(ctx, r.address); err != nil {
 			return nil, err
 		}
+		// Answered once, it has all its processes: nginx accepts connections
+		// before it has forked its worker.
+		if err := askOnce(ctx, r.address); err != nil {
+			return nil, fmt.Errorf("cannot get an answer through %s: %w", p.name, err)
+		}
 		if r.proxy, err = tree(proc.cmd.Process.Pid); err != nil {
 			return nil, err
 		}

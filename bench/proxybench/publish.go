@@ -75,7 +75,7 @@ func (h *harness) document(args []string) string {
 	return b.String()
 }
 
-const method = `Each cell is the median over the rounds [smallest-largest]; ratios and differences are taken within a round, with the 95 % bootstrap interval of their median in brackets. CPU is the kernel's CPU clock of the proxy's processes plus the interrupt time (hard and soft) of its core, not more than that core was busy. The proxy has one core and one thread to itself; upstream, generator and harness share another. A rate is void unless the proxy's core was at least 95 % busy. Foreign CPU is the share of either core that other processes took; above 10 % the cell is repeated. nginx buffers answers in one piece and not streams; the other proxies treat both alike.
+const method = `Each cell is the median over the rounds [smallest-largest]; ratios and differences are taken within a round, with the 95 % bootstrap interval of their median in brackets. CPU is the kernel's CPU clock of the proxy's processes plus the interrupt time (hard and soft) of its core, not more than that core was busy. The proxy has one core and one thread to itself; upstream, generator and harness share another. A rate is void unless the proxy's core was at least 95 % busy and foreign CPU at most 10 %. Foreign CPU is the share of either core that other processes took; above 10 % the cell is repeated. nginx buffers answers in one piece and not streams; the other proxies treat both alike.
 `
 
 // surroundings says what the figures hold for.

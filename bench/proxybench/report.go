@@ -91,12 +91,13 @@ func added(head string, m metric) column {
 	}}
 }
 
-// rate is void where the proxy's core was not busy: then something else was the
-// limit.
+// rate is void where the proxy's core was not busy, for then something else was
+// the limit, and where other processes were, for then they were.
 func rate() column {
 	return column{"req/s", func(r row) string {
 		text := spread(r.values(mRate), 1, "%.0f")
-		if busy := present(r.values(mBusy)); len(busy) > 0 && median(busy) < busyLimit {
+		busy, foreign := present(r.values(mBusy)), present(r.values(mForeign))
+		if len(busy) > 0 && (median(busy) < busyLimit || len(foreign) > 0 && median(foreign) > foreignLimit) {
 			return "void (" + text + ")"
 		}
 		return text

@@ -16,13 +16,14 @@ func newReader(c net.Conn) *bufio.Reader { return bufio.NewReader(c) }
 func filled() *harness {
 	h := &harness{
 		options: options{rounds: 3}, notes: io.Discard,
-		proxies: []proxy{{name: direct}, {name: "Penstock"}, {name: "nginx", version: "nginx/1"}},
+		proxies: []proxy{{name: direct}, {name: "Penstock"}, {name: "nginx", version: "nginx/1"}, {name: "HAProxy"}},
 		cases:   allCases()[:1], remarks: []string{"a remark"},
 	}
 	h.cells = map[string]map[string][]cell{"small": {
 		direct:     {{mRate: 50000}, {mRate: 50000}, {mRate: 50000}},
 		"Penstock": {{mRate: 40000, mCPU: 24, mBusy: 0.97}, {mRate: 41000, mCPU: 26, mBusy: 0.98}, {}},
 		"nginx":    {{mRate: 50000, mCPU: 20, mBusy: 0.80}, {mRate: 50000, mCPU: 20, mBusy: 0.80}, {mRate: 50000, mCPU: 20, mBusy: 0.80}},
+		"HAProxy":  {{mRate: 9, mBusy: 0.99, mForeign: 0.3}, {mRate: 9, mBusy: 0.99, mForeign: 0.2}},
 	}}
 	return h
 }
@@ -34,6 +35,7 @@ func TestTables(t *testing.T) {
 		"smoke run", "`go run ./bench/proxybench --rounds 3`", "a remark",
 		"| Penstock | 40500 [40000-41000] | 25.0 [24.0-26.0] | 1.25 (1.20 to 1.30) |",
 		"void (50000 [50000-50000])", // the core of nginx was not busy
+		"void (9 [9-9])",             // other processes were
 		"| CPU per request, 1 KiB, against nginx | 1.2× | 1.25× | **missed** |",
 	} {
 		if !strings.Contains(text, want) {

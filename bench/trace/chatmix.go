@@ -12,7 +12,7 @@ type ChatMix struct {
 	Window       time.Duration // sessions start, and turns arrive, within it
 	Rate         float64       // sessions per second
 	Turns        int           // mean turns of a session, geometric
-	Think        time.Duration // mean time from one turn to the next, exponential
+	Think        time.Duration // mean time from one turn to the next, at least a quarter of it
 	Systems      int           // distinct system prompts, the first the most common
 	SystemTokens int           // length of a system prompt
 	UserTokens   int           // mean length of what the user adds per turn
@@ -20,57 +20,63 @@ type ChatMix struct {
 	Seed         uint64
 }
 
-// Demo is the built-in mix, sized for four simulated replicas of the default
-// timing: about eight requests per second of 3,000 prompt tokens, half of what
-// they could prefill without any cache.
+// Demo is the built-in mix, sized for four simulated replicas with the timing of
+// a 32B model: over a minute, about twelve requests per second with prompts of
+// 5,000 tokens. Without any cache they would prefill most of the time.
 func Demo(window time.Duration, seed uint64) ChatMix {
 	return ChatMix{
-		Window: window, Rate: 1.6, Turns: 7, Think: 900 * time.Millisecond,
-		Systems: 4, SystemTokens: 1200, UserTokens: 450, AnswerTokens: 40, Seed: seed,
+		Window: window, Rate: 0.9, Turns: 12, Think: 900 * time.Millisecond,
+		Systems: 4, SystemTokens: 400, UserTokens: 350, AnswerTokens: 40, Seed: seed,
 	}
 }
 
 // Generate makes the trace of m. Answers are made up beforehand, so turn n is
-// the same text whatever an engine answered to turn n-1.
+// the same text whatever an engine answered to turn n-1. The load is level from
+// the start: the sessions that would be running then are, somewhere in the
+// middle of their conversations.
 func (m ChatMix) Generate() *Trace {
 	r := newRand(m.Seed)
 	t := &Trace{Name: "chat mix", BlockTokens: mooncakeBlock}
-	// The first sessions are in full swing at the start; later ones arrive as a
-	// Poisson process.
-	for n, at := 0, 0.0; ; n++ {
-		if n >= int(m.Rate) {
-			at += r.ExpFloat64() / m.Rate
-		}
+	running := int(m.Rate * float64(m.Turns) * m.Think.Seconds())
+	for n := range running {
+		m.session(t, r, n, time.Duration(2*r.Float64()*float64(m.Think)), r.IntN(m.Turns/3+1))
+	}
+	for n, at := running, 0.0; ; n++ {
+		at += r.ExpFloat64() / m.Rate
 		start := time.Duration(at * float64(time.Second))
 		if start >= m.Window {
 			break
 		}
-		m.session(t, r, n, start)
+		m.session(t, r, n, start, 0)
 	}
 	t.sort()
 	return t
 }
 
-func (m ChatMix) session(t *Trace, r *rand.Rand, n int, at time.Duration) {
+// session adds the turns of one conversation. The first past of them happened
+// before the trace and are only its history.
+func (m ChatMix) session(t *Trace, r *rand.Rand, n int, at time.Duration, past int) {
 	name := "chat-" + strconv.Itoa(n)
-	id := scramble(uint64(n)+1, m.Seed)
+	id := scramble(uint64(n)+1, m.Seed) //nolint:gosec // n counts from 0
 	system := min(int(r.ExpFloat64()*float64(m.Systems)/2), m.Systems-1)
-	messages := []Message{{Role: "system", Content: text(scramble(uint64(system), ^m.Seed), m.SystemTokens)}}
+	messages := []Message{{Role: "system", Content: text(scramble(uint64(system), ^m.Seed), m.SystemTokens)}} //nolint:gosec // an index
 	input := m.SystemTokens
-	for at < m.Window {
+	for turn := 0; at < m.Window; turn++ {
 		ask, answer := around(r, m.UserTokens), around(r, m.AnswerTokens)
 		messages = append(messages, Message{Role: "user", Content: text(mix(&id), ask)})
 		input += ask
-		t.Requests = append(t.Requests, Request{
-			At: at, Input: input, Output: answer, Session: name,
-			Messages: messages[:len(messages):len(messages)],
-		})
-		if r.Float64()*float64(m.Turns) < 1 {
-			return
+		if turn >= past {
+			t.Requests = append(t.Requests, Request{
+				At: at, Input: input, Output: answer, Session: name,
+				Messages: messages[:len(messages):len(messages)],
+			})
+			if r.Float64()*float64(m.Turns) < 1 {
+				return
+			}
+			at += time.Duration(r.ExpFloat64()*float64(m.Think)*0.75) + m.Think/4
 		}
 		messages = append(messages, Message{Role: "assistant", Content: text(mix(&id), answer)})
 		input += answer
-		at += time.Duration(r.ExpFloat64()*float64(m.Think)) + m.Think/4
 	}
 }
 
