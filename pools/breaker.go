@@ -25,6 +25,7 @@ type breaker struct {
 	closed    atomic.Bool
 	openUntil atomic.Int64 // elapsed nanoseconds; meaningful while not closed
 	testing   atomic.Int32 // test requests out
+	held      atomic.Bool  // it would be open, but for the last-replica rule
 	changed   atomic.Bool  // the state moved and no view shows it yet
 }
 
@@ -40,7 +41,12 @@ func newBreaker(cfg configs.Breaker, elapsed func() time.Duration, mayTrip func(
 		MaxRequests: uint32(b.limit),
 		Timeout:     cfg.Open.D(),
 		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return int64(c.ConsecutiveFailures) >= int64(cfg.Failures) && mayTrip(b)
+			if int64(c.ConsecutiveFailures) < int64(cfg.Failures) {
+				return false
+			}
+			may := mayTrip(b)
+			b.held.Store(!may)
+			return may
 		},
 		IsExcluded: func(err error) bool { return errors.Is(err, errExcluded) },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
@@ -60,6 +66,9 @@ func newBreaker(cfg configs.Breaker, elapsed func() time.Duration, mayTrip func(
 
 // isClosed reports whether requests pass freely; so does a breaker that is off.
 func (b *breaker) isClosed() bool { return b == nil || b.closed.Load() }
+
+// isHeld reports whether the replica fails and serves on because it is the last.
+func (b *breaker) isHeld() bool { return b != nil && b.held.Load() }
 
 // testable reports whether an open breaker would let a test request through.
 func (b *breaker) testable(now time.Duration) bool {

@@ -125,6 +125,13 @@ func TestLastUsableReplicaIsNeverTripped(t *testing.T) {
 	if !s.member(t, "r1").Eligible("") || s.counts.lastStand.Load() == 0 {
 		t.Fatal("the last one does not take requests")
 	}
+	if s.member(t, "r1").SoundAt(0) {
+		t.Fatal("a failing replica kept in use is called sound")
+	}
+	acquire(t, s, "r1").End(OutcomeOK)
+	if !s.member(t, "r1").SoundAt(0) {
+		t.Fatal("not sound after a good answer")
+	}
 	// Now the last one goes down by its probes: the tripped one is better than none.
 	for range 3 {
 		s.ReportProbe("r1", s.member(t, "r1").Epoch, false, "")

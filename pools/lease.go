@@ -151,6 +151,9 @@ func (l *Lease) tell(o Outcome, told bool) {
 			l.breach.testing.Add(-1)
 		}
 		l.report(o.verdict())
+		if o == OutcomeOK && l.breach.isHeld() {
+			l.breach.held.Store(false)
+		}
 	} else if o == OutcomeFailed {
 		if report, err := l.breach.two.Allow(); err == nil {
 			report(errFailure)

@@ -169,6 +169,17 @@ func (m *Member) AvoidedAt(now time.Duration) bool {
 	return until != 0 && int64(now) < until
 }
 
+// SoundAt reports whether nothing speaks against the replica: it is up, not
+// busy, and not merely kept in use because it is the last one.
+func (m *Member) SoundAt(now time.Duration) bool {
+	switch m.State() {
+	case StatePending, StateReady:
+		return !m.AvoidedAt(now) && !m.m.breaker.Load().isHeld()
+	case StateDown, StateTripped, StateDraining:
+	}
+	return false
+}
+
 // avoid keeps the latest of the ends asked for.
 func (m *member) avoid(until time.Duration) {
 	for {

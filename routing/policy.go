@@ -130,12 +130,13 @@ func candidates(in *Input, list []int32) []int32 {
 }
 
 // OthersLeft counts the replicas that a retry could go to: eligible, not tried,
-// and not busy a moment ago. Without the last, a fleet that refuses everything
-// would be asked again for each refusal.
+// and with nothing against them. A first attempt may go to a replica that is
+// busy, or that only a panic lets in; a retry there would multiply the load of
+// a fleet in trouble.
 func OthersLeft(in *Input) int {
 	n := 0
 	for i := range in.View.Members {
-		if eligible(in, i) && !in.View.Members[i].AvoidedAt(in.Now) {
+		if eligible(in, i) && in.View.Members[i].SoundAt(in.Now) {
 			n++
 		}
 	}

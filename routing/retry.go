@@ -13,10 +13,9 @@ type Attempt struct {
 	Died          bool // the connection broke
 	Status        int  // a complete answer's status, 0 none
 
-	Reused           bool          // the connection had served a request before
-	ResponseByteSeen bool          // of a generation; the head of a refusal is not one
-	RetryAfter       time.Duration // of a refusal, 0 none
-	OnStatus         []int         // statuses with nothing generated; nil: 429 and 503
+	Reused           bool  // the connection had served a request before
+	ResponseByteSeen bool  // of a generation; the head of a refusal is not one
+	OnStatus         []int // statuses with nothing generated; nil: 429 and 503
 
 	ClientGone   bool
 	BodyInMemory bool
@@ -97,7 +96,9 @@ const maxReplays = 1
 
 // DecideRetry is the one retry rule: a generation is sent again only while the
 // client has seen nothing of it, at most once per replica, and never without
-// somebody waiting for it. It decides on facts alone; the caller then asks the
+// somebody waiting for it. A Retry-After needs no waiting here: it binds the
+// replica that sent it, which the pool avoids meanwhile, and the retry goes to
+// another. It decides on facts alone; the caller then asks the
 // RetryBudget, except for a replay on the same replica.
 func DecideRetry(a *Attempt) RetryDecision {
 	why := a.cause()

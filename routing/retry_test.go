@@ -4,6 +4,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"penstock/configs"
+	"penstock/pools"
 )
 
 func TestRetryRule(t *testing.T) {
@@ -31,7 +34,7 @@ func TestRetryRule(t *testing.T) {
 	f("two replicas died under it", func(a *Attempt) { a.Died, a.AttemptsMade = true, 2 }, no(RefuseSuspect))
 	f("silent", func(a *Attempt) { a.TimedOut = true }, yes(RetryTimedOut))
 	f("503", func(a *Attempt) { a.Status = 503 }, yes(RetryStatus))
-	f("429 with Retry-After goes elsewhere at once", func(a *Attempt) { a.Status, a.RetryAfter = 429, time.Hour }, yes(RetryStatus))
+	f("429", func(a *Attempt) { a.Status = 429 }, yes(RetryStatus))
 	f("429 not listed", func(a *Attempt) { a.Status, a.OnStatus = 429, []int{503} }, no(RetryNone))
 	f("503 with no other", func(a *Attempt) { a.Status, a.OthersLeft = 503, 0 }, no(RefuseNoOther))
 	f("byte seen", func(a *Attempt) { a.Died, a.Reused, a.ResponseByteSeen = true, true, true }, no(RefuseByteSeen))
@@ -85,4 +88,54 @@ func TestRetryBudgetIsGivenBackOnce(t *testing.T) {
 		}
 	}()
 	NewRetryBudget(0, 0).Done()
+}
+
+// A fleet in full outage must not be sent much more than its clients send:
+// neither when it refuses everything nor when nothing listens any more.
+func TestRetriesStayFewInAFullOutage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		attempt Attempt
+		outcome pools.Outcome
+	}{
+		"all busy": {Attempt{Status: 503}, pools.OutcomeBackpressure},
+		"all gone": {Attempt{ConnectFailed: true}, pools.OutcomeFailed},
+	} {
+		b := newBench(t, configs.PolicyLeastLoad, replicas(equal(4)...))
+		budget := NewRetryBudget(20, 3)
+		attempts := 0
+		const requests = 500
+		for range requests {
+			b.at = b.at.Add(10 * time.Millisecond)
+			attempts += b.tryAll(c.attempt, c.outcome, budget)
+		}
+		if limit := requests * 1.2; float64(attempts) > limit {
+			t.Errorf("%s: %d attempts for %d requests", name, attempts, requests)
+		}
+		if budget.InUse() != 0 || b.set.Leases() != 0 {
+			t.Errorf("%s: %d of the budget and %d leases left", name, budget.InUse(), b.set.Leases())
+		}
+	}
+}
+
+// tryAll sends one request the way a proxy does and returns how many attempts
+// that took.
+func (b *bench) tryAll(a Attempt, o pools.Outcome, budget *RetryBudget) int {
+	q := Query{}
+	a.BodyInMemory, a.DeadlineLeft, a.MaxAttempts = true, time.Minute, 3
+	for taken := 0; ; taken++ {
+		l, _ := b.lease(q)
+		a.AttemptsMade++
+		id, _ := l.Replica()
+		q.Exclude = append(q.Exclude, id)
+		l.End(o)
+		v := b.set.View()
+		a.OthersLeft = OthersLeft(&Input{Now: v.Elapsed(b.at), View: v, Query: &q})
+		if d := DecideRetry(&a); !d.Retry || !budget.Take(b.set.Leases()) {
+			for ; taken > 0; taken-- {
+				budget.Done()
+			}
+			return a.AttemptsMade
+		}
+	}
 }
