@@ -158,8 +158,15 @@ func TestModelsRestrictOnlyWhatTheySay(t *testing.T) {
 		model string
 		want  bool
 	}{
-		{"r0", "a", true}, {"r0", "b", true}, {"r0", "", true}, {"r0", "unlisted", true},
-		{"r1", "a", true}, {"r1", "lora", true}, {"r1", "alias", true}, {"r1", "b", false}, {"r1", "", true},
+		{"r0", "a", true},
+		{"r0", "b", true},
+		{"r0", "", true},
+		{"r0", "unlisted", true},
+		{"r1", "a", true},
+		{"r1", "lora", true},
+		{"r1", "alias", true},
+		{"r1", "b", false},
+		{"r1", "", true},
 	} {
 		if got := s.member(t, c.id).Eligible(c.model); got != c.want {
 			t.Errorf("%s for %q: %v", c.id, c.model, got)

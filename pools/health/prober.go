@@ -62,7 +62,7 @@ func (p *Prober) Run(ctx context.Context) {
 		_, _ = seed.Write([]byte(id)) // cannot fail
 		w := &watcher{
 			set: p.set, client: client, id: id, epoch: ep, now: p.opts.Now,
-			rand: rand.New(rand.NewPCG(p.opts.Seed, seed.Sum64())), //nolint:gosec // jitter
+			rand: rand.New(rand.NewPCG(p.opts.Seed, seed.Sum64())),
 		}
 		w.run(ctx)
 	})

@@ -122,8 +122,10 @@ func TestIdleTRTLLMKeepsItsLastReading(t *testing.T) {
 		_, _ = w.Write([]byte(pages[n.Add(1)-1]))
 	}))
 	defer srv.Close()
-	cfg := configs.Pool{Engine: configs.EngineTRTLLM, Replicas: []configs.Replica{{ID: "r", URL: srv.URL}},
-		Load: configs.Load{TRTLLMMetrics: true, Timeout: configs.Duration(10 * time.Second)}}
+	cfg := configs.Pool{
+		Engine: configs.EngineTRTLLM, Replicas: []configs.Replica{{ID: "r", URL: srv.URL}},
+		Load: configs.Load{TRTLLMMetrics: true, Timeout: configs.Duration(10 * time.Second)},
+	}
 	set, err := pools.New("p", cfg, pools.Deps{})
 	if err != nil {
 		t.Fatal(err)

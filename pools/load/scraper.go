@@ -67,7 +67,7 @@ func (s *Scraper) Run(ctx context.Context) {
 		_, _ = seed.Write([]byte(id)) // cannot fail
 		r := &reader{
 			set: s.set, client: client, id: id, epoch: ep, now: s.opts.Now,
-			rand: rand.New(rand.NewPCG(s.opts.Seed, seed.Sum64())), //nolint:gosec // jitter
+			rand: rand.New(rand.NewPCG(s.opts.Seed, seed.Sum64())),
 		}
 		r.run(ctx)
 	})
