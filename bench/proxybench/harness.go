@@ -47,8 +47,10 @@ func newHarness(o options, notes io.Writer) (*harness, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := (int(files) - 100) / 2 //nolint:gosec // a limit of open files fits
-	if h.streams > most {
+	// A proxy needs two descriptors for each stream, and keeps some for itself:
+	// Penstock a thousand.
+	room := (int(files) - 100) / 2 //nolint:gosec // a limit of open files fits
+	if most := room - 500; h.streams > most {
 		h.remark("case idle holds %d streams instead of %d: the limit of open files is %d", most, h.streams, files)
 		h.streams = most
 	}
@@ -56,7 +58,7 @@ func newHarness(o options, notes io.Writer) (*harness, error) {
 		h.wrk = ""
 		h.remark("wrk is missing (see setup.sh): throughput is driven by the own generator, which may need more CPU than a proxy")
 	}
-	h.proxies, h.missing = proxies(h.self, o.penstock, most)
+	h.proxies, h.missing = proxies(h.self, o.penstock, room)
 	for _, m := range h.missing {
 		h.remark("not measured: %s", m)
 	}

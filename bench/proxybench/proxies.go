@@ -93,7 +93,8 @@ func nginxCommand(path string, streams int) func(dir, address, upstream string) 
 		file := filepath.Join(dir, "nginx.conf")
 		cmd := exec.Command(path, "-p", dir, "-c", file)
 		// Bodies stay in memory, as in the other proxies; streams are not held
-		// back, answers in one piece may be.
+		// back, answers in one piece may be. Twice the connections needed: it
+		// closes waiting clients when fewer than a sixteenth are left.
 		return cmd, os.WriteFile(file, fmt.Appendf(nil, `daemon off;
 worker_processes 1;
 error_log stderr crit;
@@ -122,7 +123,7 @@ http {
     location = /v1/chat/completions { proxy_pass http://engine; proxy_buffering off; }
   }
 }
-`, 2*streams+64, upstream, address), 0o600)
+`, 4*streams, upstream, address), 0o600)
 	}
 }
 
