@@ -21,6 +21,7 @@ const bufferedAnswer = 1 << 20
 // answer passes the engine's response on.
 func (x *exchange) answer() error {
 	x.firstByte = x.server.now()
+	x.call.Now = x.firstByte
 	h := &x.call.Response
 	switch {
 	case x.errorEvent != nil:
@@ -57,6 +58,7 @@ func (x *exchange) answerBuffered() error {
 		x.remember(body)
 	}
 	x.writeHead()
+	x.ended = x.firstByte // the body was right behind the head
 	if x.call.Finish() {
 		x.server.metrics.surplus.Inc()
 	}

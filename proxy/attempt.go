@@ -15,6 +15,7 @@ import (
 // rule of retries says stop.
 func (x *exchange) attempt() error {
 	be := x.be
+	x.call.Now = x.started
 	view, err := x.choose()
 	if err != nil {
 		return err
@@ -51,6 +52,9 @@ func (x *exchange) attempt() error {
 // chosen and reserved the next replica. Only then is the answer at hand, if
 // there is one, given up: a refusal is better than nothing.
 func (x *exchange) again(view *pools.View, err error) (next *pools.View, spent bool) {
+	if err == nil && x.effective < 400 {
+		return nil, false
+	}
 	x.query.Exclude = append(x.query.Exclude, x.replica)
 	a := x.facts(view, err)
 	d := routing.DecideRetry(&a)
@@ -81,6 +85,7 @@ func (x *exchange) again(view *pools.View, err error) (next *pools.View, spent b
 	x.outcome = pools.OutcomeOK
 	x.call.Finish()
 	x.call.Again()
+	x.call.Now = x.server.now()
 	return next, true
 }
 
@@ -90,7 +95,7 @@ func (x *exchange) facts(view *pools.View, err error) routing.Attempt {
 		Status: x.effective, OnStatus: x.be.cfg.Retry.OnStatus, BodyInMemory: true,
 		ClientGone: x.call.Cancelled(), DeadlineLeft: time.Hour,
 		AttemptsMade: x.attempts, MaxAttempts: x.be.cfg.Retry.MaxAttempts, Replays: x.call.Replays,
-		OthersLeft: routing.OthersLeft(x.input(view)),
+		OthersLeft: routing.OthersLeft(x.input(view, x.server.now())),
 	}
 	if !x.total.IsZero() {
 		a.DeadlineLeft = x.total.Sub(x.server.now())
@@ -154,7 +159,7 @@ const maxChoices = 8
 func (x *exchange) choose() (*pools.View, error) {
 	for range maxChoices {
 		view := x.be.set.View()
-		x.be.policy.Choose(x.input(view), &x.choice)
+		x.be.policy.Choose(x.input(view, x.call.Now), &x.choice)
 		x.tried = x.choice.Tried
 		if x.choice.Index < 0 {
 			return nil, x.noReplica()
@@ -174,9 +179,9 @@ func (x *exchange) choose() (*pools.View, error) {
 	return nil, x.noReplica()
 }
 
-// input is what a policy may go by, now.
-func (x *exchange) input(view *pools.View) *routing.Input {
-	x.in = routing.Input{View: view, Query: &x.query, Rand: x.rand, Now: view.Elapsed(x.server.now())}
+// input is what a policy may go by.
+func (x *exchange) input(view *pools.View, now time.Time) *routing.Input {
+	x.in = routing.Input{View: view, Query: &x.query, Rand: x.rand, Now: view.Elapsed(now)}
 	return &x.in
 }
 
@@ -197,7 +202,7 @@ func (x *exchange) try(view *pools.View) error {
 	x.call.Head, x.call.Body = x.head, x.body
 	x.call.Bodyless = x.ctx.IsHead()
 	x.call.WriteTimeout = x.be.cfg.Timeouts.Write.D()
-	x.call.FirstByte = x.firstByteDeadline(x.server.now())
+	x.call.FirstByte = x.firstByteDeadline(x.call.Now)
 	err = target.Send(&x.call)
 	x.replays += x.call.Replays
 	return err

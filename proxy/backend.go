@@ -23,6 +23,7 @@ type backend struct {
 	cfg     configs.Pool
 	set     *pools.Set
 	policy  routing.Policy
+	hashes  bool // the policy goes by session or prefix
 	budget  *routing.RetryBudget
 	active  atomic.Int64 // requests in flight, for the budget
 	targets *targets

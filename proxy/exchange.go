@@ -21,7 +21,8 @@ import (
 // exchange is one request while its handler runs. It is pooled; what must
 // outlive the handler is its record.
 type exchange struct {
-	*record
+	*record // of this request; own, until a stream takes a copy with it
+	own     record
 
 	server    *Server
 	st        *state
@@ -72,11 +73,11 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 func (s *Server) begin(ctx *fasthttp.RequestCtx) *exchange {
 	x := s.exchanges.Get().(*exchange)
 	st := s.state.Load()
-	rec := &record{server: s, started: s.now()}
-	x.record, x.server, x.st, x.ctx = rec, s, st, ctx
+	x.own = record{server: s, started: s.now()}
+	x.record, x.server, x.st, x.ctx = &x.own, s, st, ctx
 	s.inFlight.Add(1)
 	s.bodyBytes.Add(int64(len(ctx.Request.Body())))
-	rec.bytesIn = len(ctx.Request.Body())
+	x.bytesIn = len(ctx.Request.Body())
 	x.call.Reset()
 	x.watched, _ = watch.FromConn(ctx.Conn())
 	if x.watched != nil {
@@ -109,6 +110,7 @@ func (s *Server) finish(x *exchange) {
 func (x *exchange) release() {
 	s := x.server
 	x.record, x.server, x.st, x.ctx, x.watched = nil, nil, nil, nil, nil
+	x.own = record{}
 	x.principal, x.keyed, x.handed = auth.Principal{}, false, false
 	x.body, x.total = nil, time.Time{}
 	x.call.Head, x.call.Body = nil, nil
@@ -147,8 +149,10 @@ var errAnswered = errors.New("proxy: answered")
 func (x *exchange) identify() error {
 	h := &x.ctx.Request.Header
 	x.requestID = x.findRequestID()
-	x.method, x.path = string(h.Method()), string(x.target())
-	x.client = x.ctx.RemoteAddr().String()
+	if x.server.access != nil {
+		x.method, x.path = string(h.Method()), string(x.target())
+		x.client = x.ctx.RemoteAddr().String()
+	}
 	if f := checkFraming(h, x.st.cfg.Listen.MaxHeaderFields); f != faultNone {
 		x.server.metrics.framing(f)
 		return errFraming(f)
@@ -288,17 +292,20 @@ func (x *exchange) prepare() error {
 		x.total = x.started.Add(t.Total.D())
 	}
 	x.out = outbound{
-		requestID: []byte(x.requestID), trusted: x.principal.Trusted, contentLength: len(x.body),
+		requestID: x.requestID, trusted: x.principal.Trusted, contentLength: len(x.body),
 	}
 	if len(x.body) == 0 && !x.ctx.Request.Header.IsPost() {
 		x.out.contentLength = -1
 	}
 	x.credentials()
 	x.query = routing.Query{
-		Model: x.model, Cost: x.cost(), Exclude: x.query.Exclude[:0], Session: x.sessionHash(),
+		Model: x.model, Cost: x.cost(), Exclude: x.query.Exclude[:0],
 	}
-	if x.query.Session == 0 {
-		x.query.Prefix = x.prefixHash()
+	if x.be.hashes {
+		x.query.Session = x.sessionHash()
+		if x.query.Session == 0 {
+			x.query.Prefix = x.prefixHash()
+		}
 	}
 	x.pin()
 	return nil

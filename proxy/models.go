@@ -146,7 +146,7 @@ func (be *backend) askReplica(x *exchange, view *pools.View, i int) ([]modelEntr
 		return nil, err
 	}
 	out := outbound{
-		host: target.Host(), basePath: target.BasePath(), requestID: []byte(x.requestID),
+		host: target.Host(), basePath: target.BasePath(), requestID: x.requestID,
 		contentLength: -1, authorization: be.secret,
 	}
 	if !x.st.keys.Required() {

@@ -68,7 +68,7 @@ type outbound struct {
 	host, basePath string
 	authorization  []byte // value to send; empty: none
 	apiKey         []byte // x-api-key value to send; empty: none
-	requestID      []byte
+	requestID      string
 	contentLength  int // -1: no body at all
 	trusted        bool
 	attempt        int // > 0 marks a repetition
@@ -98,7 +98,9 @@ func appendHead(dst []byte, req *fasthttp.RequestHeader, o *outbound, allow *req
 	if len(o.apiKey) > 0 {
 		dst = appendField(dst, "X-Api-Key", o.apiKey)
 	}
-	dst = appendField(dst, "X-Request-Id", o.requestID)
+	dst = append(dst, "X-Request-Id: "...)
+	dst = append(dst, o.requestID...)
+	dst = append(dst, '\r', '\n')
 	if o.attempt > 0 {
 		dst = append(dst, "X-Gateway-Attempt: "...)
 		dst = strconv.AppendInt(dst, int64(o.attempt), 10)

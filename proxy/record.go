@@ -62,7 +62,9 @@ func (r *record) cost() pools.Cost {
 
 // settle ends the lease and reports the request, once, on every path.
 func (r *record) settle() {
-	r.ended = r.server.now()
+	if r.ended.IsZero() {
+		r.ended = r.server.now()
+	}
 	if r.lease != nil {
 		r.lease.End(r.outcome)
 		r.lease = nil

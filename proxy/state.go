@@ -90,6 +90,7 @@ func (s *Server) buildBackend(p *configs.Pool, old *state) (*backend, error) {
 	}
 	be := &backend{
 		cfg: *p, set: set, policy: policy,
+		hashes: p.Policy == configs.PolicySession || p.Policy == configs.PolicyConsistentHash,
 		budget: routing.NewRetryBudget(p.Retry.BudgetPercent, p.Retry.BudgetMin),
 	}
 	if p.Secret.Set() {

@@ -108,8 +108,10 @@ func (x *exchange) relayRaw() error {
 
 func (x *exchange) newStream() *stream {
 	x.status = x.call.Response.Status
-	st := &stream{record: x.record, watched: x.watched}
-	x.record.stream = true
+	rec := x.own // the exchange goes back to its pool; the stream lives on
+	rec.stream = true
+	st := &stream{record: &rec, watched: x.watched}
+	x.record = st.record
 	return st
 }
 
@@ -131,6 +133,7 @@ func (x *exchange) handOver(st *stream, first []byte) error {
 	}
 	from, ok := x.call.Detach()
 	if !ok {
+		x.stream = false // refused like any other
 		return &Error{Status: statusClientGone, Code: codeClientGone, Cause: upstream.ErrCancelled}
 	}
 	st.from, st.body = from, from.Body

@@ -64,7 +64,7 @@ func (c *Call) Finish() (surplus bool) {
 		cn.close()
 		return false
 	}
-	c.target.putIdle(cn)
+	c.target.putIdle(cn, c.now())
 	return false
 }
 
@@ -113,7 +113,7 @@ func (d *Detached) Return(nc net.Conn) {
 	}
 	c := newConn(nc)
 	c.reused = true
-	d.target.putIdle(c)
+	d.target.putIdle(c, d.target.cfg.Now())
 }
 
 // Surplus records that a detached connection carried bytes beyond its answer

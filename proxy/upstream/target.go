@@ -154,7 +154,7 @@ func (t *Target) Sweep() {
 }
 
 // takeIdle returns the connection that was used last and still looks clean.
-func (t *Target) takeIdle() *conn {
+func (t *Target) takeIdle(now time.Time) *conn {
 	for {
 		t.mu.Lock()
 		n := len(t.idle)
@@ -166,7 +166,7 @@ func (t *Target) takeIdle() *conn {
 		t.idle[n-1] = nil
 		t.idle = t.idle[:n-1]
 		t.mu.Unlock()
-		if t.cfg.Now().Sub(c.since) >= t.cfg.IdleTimeout {
+		if now.Sub(c.since) >= t.cfg.IdleTimeout {
 			c.close()
 			continue
 		}
@@ -198,9 +198,9 @@ func (t *Target) dropIdle() {
 	}
 }
 
-func (t *Target) putIdle(c *conn) {
+func (t *Target) putIdle(c *conn, now time.Time) {
 	c.dropBuffer()
-	c.since = t.cfg.Now()
+	c.since = now
 	t.mu.Lock()
 	keep := !t.closed && len(t.idle) < t.cfg.MaxIdle
 	if keep {
