@@ -145,7 +145,8 @@ start_front() {
 
 run_suites() {
   local engine suite
-  ROUTES=$([[ $gateway == penstock ]] && echo 1 || echo 0)
+  # llama.cpp answers for any model name, so with it as the default pool none is unknown.
+  ROUTES=$([[ $gateway == penstock && " $engines " == *" vllm "* ]] && echo 1 || echo 0)
   export ROUTES
   for engine in $engines; do
     export GATEWAY=${front[$engine]} DIRECT=${direct[$engine]} ENGINE=$engine MODEL=${model[$engine]}
