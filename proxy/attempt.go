@@ -213,7 +213,7 @@ func (x *exchange) try(view *pools.View) error {
 // 200 (SGLang tells its 503 this way).
 func (x *exchange) inspect() error {
 	h := &x.call.Response
-	x.effective = h.Status
+	x.effective, x.errorEvent = h.Status, nil // of this attempt, not of one before
 	x.events = h.Status == 200 && isEventStream(h.ContentType)
 	if !x.events {
 		return nil
