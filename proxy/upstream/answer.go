@@ -57,7 +57,7 @@ func (c *Call) Finish() (surplus bool) {
 	if surplus {
 		c.target.surplus.Add(1)
 		cn.close()
-		c.target.dropIdle()
+		c.target.distrust()
 		return true
 	}
 	if !c.body.Done() || !c.Response.KeepAlive || c.Cancelled() {
@@ -120,5 +120,5 @@ func (d *Detached) Return(nc net.Conn) {
 // and drops the idle connections of the replica with it.
 func (d *Detached) Surplus() {
 	d.target.surplus.Add(1)
-	d.target.dropIdle()
+	d.target.distrust()
 }

@@ -51,9 +51,10 @@ type Target struct {
 	secure   *tls.Config
 	dialer   net.Dialer
 
-	mu     sync.Mutex // guards idle and closed
-	idle   []*conn    // newest last
-	closed bool
+	mu         sync.Mutex // guards what follows
+	idle       []*conn    // newest last
+	closed     bool
+	distrusted time.Time // until then no connection is kept
 
 	dials, dialErrors, reuses     atomic.Uint64
 	replays, closedIdle, poisoned atomic.Uint64
@@ -180,7 +181,7 @@ func (t *Target) takeIdle(now time.Time) *conn {
 			// idle connections can be trusted.
 			t.poisoned.Add(1)
 			c.close()
-			t.dropIdle()
+			t.distrust()
 		case socketClosed:
 			t.closedIdle.Add(1)
 			c.close()
@@ -188,8 +189,16 @@ func (t *Target) takeIdle(now time.Time) *conn {
 	}
 }
 
-func (t *Target) dropIdle() {
+// distrustTime is how long no connection of a replica is used twice after it
+// answered out of turn.
+const distrustTime = 5 * time.Minute
+
+// distrust drops the idle connections and keeps no new ones for a while. The
+// look at an idle socket cannot see what arrives right after it, so a replica
+// that has sent bytes nobody asked for gets each request on a fresh connection.
+func (t *Target) distrust() {
 	t.mu.Lock()
+	t.distrusted = t.cfg.Now().Add(distrustTime)
 	idle := t.idle
 	t.idle = nil
 	t.mu.Unlock()
@@ -202,7 +211,7 @@ func (t *Target) putIdle(c *conn, now time.Time) {
 	c.dropBuffer()
 	c.since = now
 	t.mu.Lock()
-	keep := !t.closed && len(t.idle) < t.cfg.MaxIdle
+	keep := !t.closed && len(t.idle) < t.cfg.MaxIdle && !now.Before(t.distrusted)
 	if keep {
 		t.idle = append(t.idle, c)
 	}
