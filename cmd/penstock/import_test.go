@@ -176,8 +176,9 @@ var homes = map[string][]string{
 
 // testHomes adds what tests may import beyond homes. goleak is free to all.
 var testHomes = map[string][]string{
-	"configs": {schema},
-	"proxy":   {metrics},
+	"bench/faults": {unix},
+	"configs":      {schema},
+	"proxy":        {metrics},
 }
 
 // TestThirdPartiesStayHome keeps each library in the packages that wrap it.
@@ -216,8 +217,10 @@ var reserved = map[string]struct {
 	why  string
 	only []string
 }{
-	"C":              {"cgo lives in kvfabric, behind its tag", []string{"kvfabric"}},
-	"unsafe":         {"memory safety is not traded for speed; this one calls the kernel", []string{"proxy/upstream/peek_unix.go"}},
+	"C": {"cgo lives in kvfabric, behind its tag", []string{"kvfabric"}},
+	"unsafe": {"memory safety is not traded for speed; these call the kernel", []string{
+		"proxy/relay/socket_linux.go", "proxy/upstream/peek_unix.go",
+	}},
 	"net/http/pprof": {"profiles are the admin listener's", []string{"proxy/admin"}},
 	"log":            {"the log is log/slog", nil},
 	"math/rand":      {"use math/rand/v2", nil},
