@@ -72,7 +72,7 @@ func checkFields(c *Case, requests []Request, fault func(string, ...any)) {
 		}
 		for _, f := range q.Fields {
 			for _, mark := range marker.FindAllString(strings.ToLower(f.Name+" "+f.Value), -1) {
-				if origin[mark] != strings.ToLower(f.Name) {
+				if !strings.EqualFold(origin[mark], f.Name) {
 					fault("%q, sent in %q, reached the backend in %q", mark, origin[mark], f.Name)
 				}
 			}

@@ -128,6 +128,7 @@ func (p *player) next() bool {
 		return true
 	}
 	body, err := io.ReadAll(resp.Body)
+	err = errors.Join(err, resp.Body.Close())
 	p.out.Answers = append(p.out.Answers, Answer{
 		Status: resp.StatusCode, Header: resp.Header, Body: string(body), Close: resp.Close,
 	})

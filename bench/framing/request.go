@@ -35,9 +35,9 @@ type Request struct {
 }
 
 // Values returns the values of a field in order; the name's case is ignored.
-func (r *Request) Values(name string) []string {
+func (q *Request) Values(name string) []string {
 	var values []string
-	for _, f := range r.Fields {
+	for _, f := range q.Fields {
 		if strings.EqualFold(f.Name, name) {
 			values = append(values, f.Value)
 		}
@@ -46,9 +46,9 @@ func (r *Request) Values(name string) []string {
 }
 
 // Persistent reports whether another request may follow on the connection.
-func (r *Request) Persistent() bool {
-	options := strings.ToLower(strings.Join(r.Values("Connection"), ","))
-	keep := r.Version == "HTTP/1.1"
+func (q *Request) Persistent() bool {
+	options := strings.ToLower(strings.Join(q.Values("Connection"), ","))
+	keep := q.Version == "HTTP/1.1"
 	for option := range strings.SplitSeq(options, ",") {
 		switch strings.Trim(option, " \t") {
 		case "close":
@@ -82,11 +82,17 @@ func ReadRequest(r *bufio.Reader) (*Request, error) {
 }
 
 // firstLine skips the empty lines that RFC 9112 section 2.2 lets a client send
-// before a request.
+// before a request. Alone there a bare LF is one too: servers skip it or refuse
+// the connection, and for neither does the request begin elsewhere.
 func firstLine(r *bufio.Reader) (string, error) {
 	for {
-		if _, err := r.Peek(1); err != nil {
+		next, err := r.Peek(1)
+		if err != nil {
 			return "", err
+		}
+		if next[0] == '\n' {
+			_, _ = r.Discard(1) // it was peeked at
+			continue
 		}
 		line, err := readLine(r)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -44,8 +45,8 @@ func compare(list []subject, cases []framing.Case) (*comparison, error) {
 	var wg sync.WaitGroup
 	for i := range list {
 		wg.Go(func() {
-			dir := filepath.Join(root, fmt.Sprint(i))
-			if errs[i] = os.Mkdir(dir, 0o755); errs[i] == nil { //nolint:gosec // workers of nginx run as another user
+			dir := filepath.Join(root, strconv.Itoa(i))
+			if errs[i] = os.Mkdir(dir, 0o755); errs[i] == nil {
 				c.verdicts[i], errs[i] = playAll(&list[i], dir, cases)
 			}
 		})

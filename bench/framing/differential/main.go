@@ -26,7 +26,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	if *update == "" {
 		fmt.Fprint(stdout, c.report())
-	} else if err := os.WriteFile(*update, []byte(c.report()), 0o644); err != nil { //nolint:gosec // a page of the documentation
+	} else if err := os.WriteFile(*update, []byte(c.report()), 0o644); err != nil {
 		fmt.Fprintln(stderr, "differential: cannot write report:", err)
 		return 1
 	}

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -60,7 +59,7 @@ func binary(name string) (string, error) {
 }
 
 func versionOf(path string) string {
-	out, err := exec.Command(path, "-v").CombinedOutput() //nolint:noctx // prints and ends
+	out, err := exec.Command(path, "-v").CombinedOutput()
 	if err != nil {
 		return "unknown"
 	}
@@ -133,7 +132,7 @@ func external(path, file, config string, args ...string) func(dir, backend strin
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
 			return framing.Target{}, nil, fmt.Errorf("cannot configure %q: %w", path, err)
 		}
-		cmd := exec.Command(path, args...) //nolint:noctx // ended by stop
+		cmd := exec.Command(path, args...)
 		cmd.Dir, cmd.WaitDelay = dir, phaseTimeout
 		var output strings.Builder
 		cmd.Stdout, cmd.Stderr = &output, &output
@@ -179,7 +178,7 @@ func startStandard(dir, backend string) (framing.Target, func() error, error) {
 		return framing.Target{}, nil, fmt.Errorf("cannot listen: %w", err)
 	}
 	to := &url.URL{Scheme: "http", Host: backend}
-	quiet := log.New(io.Discard, "", 0)
+	quiet := slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
 	transport := &http.Transport{DisableCompression: true}
 	reverse := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, ErrorLog: quiet, Transport: transport,
@@ -193,7 +192,9 @@ func startStandard(dir, backend string) (framing.Target, func() error, error) {
 	go func() { served <- server.Serve(ln) }()
 	stop := func() error {
 		err := server.Close()
-		<-served
+		if end := <-served; !errors.Is(end, http.ErrServerClosed) {
+			err = errors.Join(err, end)
+		}
 		transport.CloseIdleConnections()
 		return err
 	}

@@ -14,8 +14,8 @@ func (c *comparison) report() string {
 		"byte and reads strictly. A cell shows the statuses that the client got, then `→ n` when n\n" +
 		"requests reached the backend. *doubtful* means that the backend got bytes that servers are\n" +
 		"known to read differently, *poisoned* that the next client did not get its own answer. **Bold**\n" +
-		"cells differ from the corpus in what reached the backend: stricter or laxer than Penstock is\n" +
-		"meant to be, which for the other proxies is no verdict on them.\n\n")
+		"cells differ from the corpus in how many requests reached the backend: stricter or laxer than\n" +
+		"Penstock is meant to be, which for the other proxies is no verdict on them.\n\n")
 	c.summary(&b)
 	class := ""
 	for i := range c.cases {
