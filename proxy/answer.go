@@ -39,14 +39,10 @@ func isEventStream(contentType []byte) bool {
 	return len(contentType) >= len(want) && isName(contentType[:len(want)], want)
 }
 
-// answerBuffered reads the whole body, then lets fasthttp write it.
+// answerBuffered passes on a body that inspect has read. It lives in the
+// response already: fasthttp writes it after the handler has returned and this
+// exchange serves somebody else.
 func (x *exchange) answerBuffered() error {
-	// The body must live in the response: fasthttp writes it after the handler
-	// has returned and this exchange serves somebody else.
-	if err := x.readBody(); err != nil {
-		x.blame(err)
-		return err
-	}
 	body := x.ctx.Response.Body()
 	x.bytesOut = int64(len(body))
 	x.status = x.call.Response.Status
@@ -197,6 +193,9 @@ func writeError(ctx *fasthttp.RequestCtx, api sse.API, e *Error) {
 	r.Header.SetContentType("application/json")
 	if e.RetryAfter > 0 {
 		r.Header.Set("Retry-After", strconv.Itoa(e.RetryAfter))
+	}
+	if e.Allow != "" {
+		r.Header.Set("Allow", e.Allow)
 	}
 	r.SetBodyRaw(sse.AppendErrorBody(nil, api, sse.Failure{Status: e.Status, Code: e.Code, Message: e.Public}))
 	if e.Close {

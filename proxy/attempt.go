@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"errors"
 	"strconv"
 	"time"
@@ -209,21 +210,73 @@ func (x *exchange) try(view *pools.View) error {
 }
 
 // inspect looks at as much of the answer as is needed to know what it is: the
-// status, and for a stream its first event, since a refusal can come inside a
-// 200 (SGLang tells its 503 this way).
+// status, a small body whole, and of a stream its first event, since a refusal
+// can come inside a 200 (SGLang tells its 503 this way).
 func (x *exchange) inspect() error {
 	h := &x.call.Response
 	x.effective, x.errorEvent = h.Status, nil // of this attempt, not of one before
 	x.events = h.Status == 200 && isEventStream(h.ContentType)
 	if !x.events {
-		return nil
+		return x.inspectBody()
 	}
 	payload, err := x.awaitFirstEvent()
 	if err != nil {
 		return err
 	}
-	if status, isError := sse.ErrorIn(payload); isError {
+	switch status, isError := sse.ErrorIn(payload); {
+	case isError:
 		x.effective, x.errorEvent = status, payload
+	case x.abortedAtOnce():
+		// vLLM answers so while it drains: a 200 that says nothing. Elsewhere the
+		// request can still be served; if not, the client gets what came.
+		x.effective = 503
 	}
 	return nil
+}
+
+// inspectBody reads an answer of known, small length.
+func (x *exchange) inspectBody() error {
+	x.ctx.Response.ResetBody()
+	if h := &x.call.Response; h.Length < 0 || h.Length > bufferedAnswer {
+		return nil
+	}
+	if err := x.readBody(); err != nil {
+		return err
+	}
+	if x.effective == 200 && x.route.has(flagGenerates) && bodyAborted(x.ctx.Response.Body()) {
+		x.server.metrics.aborted.Inc()
+		x.effective = 503
+	}
+	return nil
+}
+
+// bodyAborted reports whether a whole answer was given up by its engine. A mark
+// inside generated text has its quotes escaped and does not match.
+func bodyAborted(body []byte) bool {
+	const name, value = `"finish_reason":`, `"abort"`
+	if !bytes.Contains(body, []byte(value)) {
+		return false
+	}
+	for {
+		i := bytes.Index(body, []byte(name))
+		if i < 0 {
+			return false
+		}
+		body = bytes.TrimLeft(body[i+len(name):], " ")
+		if bytes.HasPrefix(body, []byte(value)) {
+			return true
+		}
+	}
+}
+
+// abortedAtOnce reports whether the stream's first event gives the request up.
+func (x *exchange) abortedAtOnce() bool {
+	if !bytes.Contains(x.first, []byte(`"abort"`)) {
+		return false
+	}
+	var t sse.Tracker
+	t.Reset(x.route.api)
+	t.Feed(x.first)
+	s := t.State()
+	return s.Aborted && s.ContentEvents == 0
 }

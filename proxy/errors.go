@@ -8,6 +8,7 @@ type Error struct {
 	Code       string // penstock_..., from a closed set
 	Public     string // for the client; quotes nothing of the request
 	RetryAfter int    // seconds; 0 none
+	Allow      string // value of the Allow field; "" none
 	Close      bool   // the connection cannot be used again
 	Cause      error
 }

@@ -173,7 +173,7 @@ func (x *exchange) identify() error {
 	}
 	x.route = r
 	if !methodOK {
-		return &Error{Status: 405, Code: codeMethod, Public: "method not allowed"}
+		return &Error{Status: 405, Code: codeMethod, Public: "method not allowed", Allow: r.allow()}
 	}
 	return nil
 }

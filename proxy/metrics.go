@@ -27,6 +27,7 @@ type metrics struct {
 	stripped  prometheus.Counter
 	surplus   prometheus.Counter
 	panics    prometheus.Counter
+	aborted   prometheus.Counter
 
 	maxModels int
 	mu        sync.Mutex // guards models
@@ -77,10 +78,11 @@ func newMetrics(reg prometheus.Registerer, maxModels int) *metrics {
 		streamEnd: counter("penstock_streams_cut_total", "Streams that ended before their end, by reason.", "reason"),
 		stripped:  single("penstock_injection_fields_stripped_total", "Body members taken out because the caller is not trusted with them."),
 		surplus:   single("penstock_upstream_surplus_total", "Answers followed by bytes that belonged to no request."),
+		aborted:   single("penstock_engine_aborted_answers_total", "Answers that the engine gave up with finish_reason abort and status 200, as vLLM does while it drains."),
 		panics:    single("penstock_panics_total", "Requests that ended in a recovered panic."),
 	}
 	reg.MustRegister(m.requests, m.duration, m.ttft, m.itl, m.tokens, m.refusals, m.framings, m.retries,
-		m.failures, m.choices, m.streamEnd, m.stripped, m.surplus, m.panics)
+		m.failures, m.choices, m.streamEnd, m.stripped, m.surplus, m.panics, m.aborted)
 	return m
 }
 

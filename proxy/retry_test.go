@@ -190,3 +190,40 @@ func TestStrayBytesNeverReachAnotherRequest(t *testing.T) {
 		}
 	}
 }
+
+func TestAnswerOfADrainingEngineIsAskedForElsewhere(t *testing.T) {
+	t.Parallel()
+	aborted := func(stream bool) string {
+		return engine(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if !stream {
+				_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"ha"},"finish_reason": "abort"}]}`)
+				return
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"abort\"}]}\n\ndata: [DONE]\n\n")
+		})
+	}
+	const whole = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"all\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+	good := engine(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(b), `"stream":true`) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, whole)
+			return
+		}
+		_, _ = io.WriteString(w, `{"ok":true}`)
+	})
+	for _, stream := range []bool{false, true} {
+		g := startGateway(t, poolYAML("  policy: round_robin\n", aborted(stream), good))
+		body, want := chat, `{"ok":true}`
+		if stream {
+			body, want = `{"model":"m","stream":true,"messages":[]}`, whole
+		}
+		for range 4 {
+			if r := g.post("/v1/chat/completions", body); r.body != want || r.err != nil {
+				t.Fatalf("stream=%v: %+v", stream, r)
+			}
+		}
+	}
+}

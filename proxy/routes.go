@@ -90,6 +90,19 @@ func newRouteTable(passthrough []string, all bool) routeTable {
 	return t
 }
 
+// allow lists the methods of the route, for the Allow field of a 405.
+func (r *route) allow() string {
+	switch {
+	case r == routeResponse:
+		return "GET, POST, DELETE"
+	case r.post:
+		return "POST"
+	case r.name == routeHealth:
+		return "GET, HEAD, POST"
+	}
+	return "GET, HEAD"
+}
+
 // lookup finds the route of a checked path; nil means that there is none. The
 // same bytes that are matched here are what the engine gets.
 func (t *routeTable) lookup(method, path []byte) (r *route, methodOK bool) {

@@ -179,8 +179,11 @@ func (x *exchange) streamHead(chunked, keep bool) []byte {
 	b = append(b, ' ')
 	b = append(b, fasthttp.StatusMessage(r.StatusCode())...)
 	b = append(b, '\r', '\n')
+	if d := x.call.Response.Date; len(d) > 0 {
+		b = appendField(b, "Date", d)
+	}
 	for k, v := range r.All() {
-		if isName(k, "content-length") || isName(k, "connection") || isName(k, "transfer-encoding") {
+		if isName(k, "date") || isName(k, "content-length") || isName(k, "connection") || isName(k, "transfer-encoding") {
 			continue
 		}
 		b = appendField(b, string(k), v)
@@ -329,6 +332,9 @@ func (st *stream) judgeStream(err error) {
 		st.usage = state.Usage
 		if !st.usage.Known {
 			st.usage.Prompt, st.usage.Completion = st.promptTokens, st.record.events
+		}
+		if state.Aborted {
+			st.server.metrics.aborted.Inc()
 		}
 		if err == nil && state.Failed {
 			st.code = codeUpstream

@@ -140,6 +140,9 @@ type fieldInfo struct {
 	shape    shape
 	role     role
 	injected bool
+	// hint: the value only informs an estimate or a preference. A repeated one
+	// or one of the wrong type is the engine's business, not a reason to refuse.
+	hint bool
 }
 
 // fields describes every Field. Sources: OpenAI and Anthropic API references for
@@ -161,7 +164,7 @@ var fields = [fieldCount]fieldInfo{
 	FieldSystem:         {name: "system", kinds: inMessages, role: rolePart},
 	FieldInstructions:   {name: "instructions", kinds: inResponses, role: rolePart},
 	FieldTools:          {name: "tools", kinds: inTemplated, role: rolePart},
-	FieldToolChoice:     {name: "tool_choice", kinds: inTemplated},
+	FieldToolChoice:     {name: "tool_choice", kinds: inTemplated, hint: true},
 	FieldQuery:          {name: "query", kinds: inRerank | inScore, role: rolePart},
 	FieldQueries:        {name: "queries", kinds: inScore, role: rolePrompt},
 	FieldDocuments:      {name: "documents", kinds: inRerank | inScore | inChat, role: rolePrompt},
@@ -171,22 +174,22 @@ var fields = [fieldCount]fieldInfo{
 	FieldData1:          {name: "data_1", kinds: inScore, role: rolePrompt},
 	FieldData2:          {name: "data_2", kinds: inScore, role: rolePrompt},
 
-	FieldMaxTokens:            {name: "max_tokens", kinds: inChat | inCompletions | inMessages | inNative, shape: shapeInt},
-	FieldMaxCompletionTokens:  {name: "max_completion_tokens", kinds: inChat, shape: shapeInt},
-	FieldMaxOutputTokens:      {name: "max_output_tokens", kinds: inResponses, shape: shapeInt},
-	FieldMinTokens:            {name: "min_tokens", kinds: inChat | inCompletions},
-	FieldN:                    {name: "n", kinds: inChat | inCompletions, shape: shapeInt},
+	FieldMaxTokens:            {name: "max_tokens", kinds: inChat | inCompletions | inMessages | inNative, shape: shapeInt, hint: true},
+	FieldMaxCompletionTokens:  {name: "max_completion_tokens", kinds: inChat, shape: shapeInt, hint: true},
+	FieldMaxOutputTokens:      {name: "max_output_tokens", kinds: inResponses, shape: shapeInt, hint: true},
+	FieldMinTokens:            {name: "min_tokens", kinds: inChat | inCompletions, hint: true},
+	FieldN:                    {name: "n", kinds: inChat | inCompletions, shape: shapeInt, hint: true},
 	FieldSamplingParams:       {name: "sampling_params", kinds: inNative, shape: shapeObjectOrArray, enter: scopeSampling},
-	FieldSamplingMaxNewTokens: {name: "max_new_tokens", kinds: inNative, scope: scopeSampling, shape: shapeInt},
-	FieldSamplingMaxTokens:    {name: "max_tokens", kinds: inNative, scope: scopeSampling, shape: shapeInt},
-	FieldSamplingMinTokens:    {name: "min_tokens", kinds: inNative, scope: scopeSampling},
-	FieldSamplingN:            {name: "n", kinds: inNative, scope: scopeSampling, shape: shapeInt},
+	FieldSamplingMaxNewTokens: {name: "max_new_tokens", kinds: inNative, scope: scopeSampling, shape: shapeInt, hint: true},
+	FieldSamplingMaxTokens:    {name: "max_tokens", kinds: inNative, scope: scopeSampling, shape: shapeInt, hint: true},
+	FieldSamplingMinTokens:    {name: "min_tokens", kinds: inNative, scope: scopeSampling, hint: true},
+	FieldSamplingN:            {name: "n", kinds: inNative, scope: scopeSampling, shape: shapeInt, hint: true},
 	FieldExtraArgs:            {name: "extra_args", kinds: inNative, scope: scopeSampling, shape: shapeObject, enter: scopeExtraArgs},
 
 	FieldPriority:               {name: "priority", kinds: allKinds},
 	FieldCacheSalt:              {name: "cache_salt", kinds: allKinds, shape: shapeString},
 	FieldExtraKey:               {name: "extra_key", kinds: allKinds},
-	FieldRequestID:              {name: "request_id", kinds: allKinds},
+	FieldRequestID:              {name: "request_id", kinds: allKinds, hint: true},
 	FieldSessionID:              {name: "session_id", kinds: allKinds, shape: shapeString},
 	FieldSessionParams:          {name: "session_params", kinds: allKinds, shape: shapeObjectOrArray, enter: scopeSession},
 	FieldSessionParamsID:        {name: "id", kinds: allKinds, scope: scopeSession, shape: shapeString},
@@ -196,22 +199,22 @@ var fields = [fieldCount]fieldInfo{
 	FieldConversationParams:     {name: "conversation_params", kinds: allKinds, shape: shapeObject, enter: scopeConversationParams},
 	FieldConversationParamsID:   {name: "conversation_id", kinds: allKinds, scope: scopeConversationParams, shape: shapeString},
 	FieldPreviousResponseID:     {name: "previous_response_id", kinds: inResponses, shape: shapeString},
-	FieldStore:                  {name: "store", kinds: inResponses | inChat, shape: shapeBool},
-	FieldBackground:             {name: "background", kinds: inResponses, shape: shapeBool},
-	FieldUser:                   {name: "user", kinds: allKinds, shape: shapeString},
-	FieldMetadata:               {name: "metadata", kinds: inMessages, shape: shapeObject, enter: scopeMetadata},
-	FieldMetadataUserID:         {name: "user_id", kinds: inMessages, scope: scopeMetadata, shape: shapeString},
-	FieldPromptCacheKey:         {name: "prompt_cache_key", kinds: allKinds, shape: shapeString},
+	FieldStore:                  {name: "store", kinds: inResponses | inChat, shape: shapeBool, hint: true},
+	FieldBackground:             {name: "background", kinds: inResponses, shape: shapeBool, hint: true},
+	FieldUser:                   {name: "user", kinds: allKinds, shape: shapeString, hint: true},
+	FieldMetadata:               {name: "metadata", kinds: inMessages, shape: shapeObject, enter: scopeMetadata, hint: true},
+	FieldMetadataUserID:         {name: "user_id", kinds: inMessages, scope: scopeMetadata, shape: shapeString, hint: true},
+	FieldPromptCacheKey:         {name: "prompt_cache_key", kinds: allKinds, shape: shapeString, hint: true},
 	FieldLoraPath:               {name: "lora_path", kinds: allKinds},
 
-	FieldChatTemplate:         {name: "chat_template", kinds: inTemplated},
-	FieldChatTemplateKwargs:   {name: "chat_template_kwargs", kinds: inTemplated},
-	FieldAddGenerationPrompt:  {name: "add_generation_prompt", kinds: inTemplated},
-	FieldContinueFinalMessage: {name: "continue_final_message", kinds: inTemplated},
-	FieldAddSpecialTokens:     {name: "add_special_tokens", kinds: allKinds},
-	FieldTruncatePromptTokens: {name: "truncate_prompt_tokens", kinds: allKinds},
-	FieldReasoningEffort:      {name: "reasoning_effort", kinds: inChat},
-	FieldReturnTokenIDs:       {name: "return_token_ids", kinds: allKinds},
+	FieldChatTemplate:         {name: "chat_template", kinds: inTemplated, hint: true},
+	FieldChatTemplateKwargs:   {name: "chat_template_kwargs", kinds: inTemplated, hint: true},
+	FieldAddGenerationPrompt:  {name: "add_generation_prompt", kinds: inTemplated, hint: true},
+	FieldContinueFinalMessage: {name: "continue_final_message", kinds: inTemplated, hint: true},
+	FieldAddSpecialTokens:     {name: "add_special_tokens", kinds: allKinds, hint: true},
+	FieldTruncatePromptTokens: {name: "truncate_prompt_tokens", kinds: allKinds, hint: true},
+	FieldReasoningEffort:      {name: "reasoning_effort", kinds: inChat, hint: true},
+	FieldReturnTokenIDs:       {name: "return_token_ids", kinds: allKinds, hint: true},
 
 	FieldKVTransferParams:      {name: "kv_transfer_params", kinds: allKinds, injected: true},
 	FieldECTransferParams:      {name: "ec_transfer_params", kinds: allKinds, injected: true},

@@ -104,6 +104,9 @@ func (s *scanner) member(f Field, m Member) (at int, ok bool) {
 	r := s.out
 	if f != FieldBootstrapOther {
 		if r.at[f] != 0 {
+			if fields[f].hint {
+				return s.repeated(f)
+			}
 			return 0, s.failField(ErrDuplicate, f, m.Key.Start, "repeated member")
 		}
 		r.at[f] = uint8(len(r.members) + 1)
@@ -136,12 +139,26 @@ func (s *scanner) member(f Field, m Member) (at int, ok bool) {
 		return at, true
 	}
 	if !info.shape.allows(first) {
-		if r.Kind == KindGeneric {
+		if r.Kind == KindGeneric || info.hint {
 			return at, true
 		}
 		return 0, s.failField(ErrType, f, v.Start, "wrong JSON type")
 	}
 	return at, s.take(f, v)
+}
+
+// repeated reads a hint that was there before: as in the engines' parsers, the
+// last one counts. The first stays recorded, for hints are never edited.
+func (s *scanner) repeated(f Field) (at int, ok bool) {
+	start, first := s.i, s.peek()
+	if !s.value() {
+		return 0, false
+	}
+	at = int(s.out.at[f]) - 1
+	if first == 'n' || !fields[f].shape.allows(first) {
+		return at, true
+	}
+	return at, s.take(f, Span{start, s.i})
 }
 
 func (s *scanner) failField(class error, f Field, offset int, reason string) bool {
@@ -228,7 +245,7 @@ func (s *scanner) take(f Field, v Span) bool {
 	case shapeInt:
 		n, ok := integer(s.b[v.Start:v.End])
 		if !ok {
-			if r.Kind == KindGeneric {
+			if r.Kind == KindGeneric || fields[f].hint {
 				return true
 			}
 			return s.failField(ErrType, f, v.Start, "not an integer in range")
@@ -243,7 +260,10 @@ func (s *scanner) take(f Field, v Span) bool {
 
 func (s *scanner) takeString(f Field, v Span) bool {
 	if v.Len() > s.lim.StringBytes {
-		return s.failField(ErrTooMany, f, v.Start, "string too long")
+		if f == FieldModel {
+			return s.failField(ErrTooMany, f, v.Start, "string too long")
+		}
+		return true // nothing is known by a name of this length
 	}
 	r := s.out
 	raw := s.b[v.Start+1 : v.End-1 : v.End-1]
@@ -253,6 +273,9 @@ func (s *scanner) takeString(f Field, v Span) bool {
 		}
 		keep := len(r.scratch)
 		text, exact := unescape(r.scratch, raw)
+		if !exact && fields[f].hint {
+			return true
+		}
 		if !exact {
 			return s.failField(ErrType, f, v.Start, "unpaired surrogate")
 		}

@@ -158,10 +158,7 @@ func TestBadBodiesAreRefused(t *testing.T) {
 	f(KindChat, `{"stream":"true"}`, ErrType, FieldStream)
 	f(KindChat, `{"stream":1}`, ErrType, FieldStream)
 	f(KindChat, `{"stream_options":[]}`, ErrType, FieldStreamOptions)
-	f(KindChat, `{"max_tokens":"CANARY"}`, ErrType, FieldMaxTokens)
-	f(KindChat, `{"max_tokens":1.5}`, ErrType, FieldMaxTokens)
-	f(KindChat, `{"max_tokens":99999999999999999999}`, ErrType, FieldMaxTokens)
-	f(KindChat, `{"session_id":`+`"`+strings.Repeat("s", 5000)+`"}`, ErrTooMany, FieldSessionID)
+	f(KindChat, `{"model":`+`"`+strings.Repeat("s", 5000)+`"}`, ErrTooMany, FieldModel)
 	f(KindChat, `{"a":`+strings.Repeat("[", 1_000_000), ErrDepth, FieldNone)
 	f(KindGeneric, strings.Repeat("[", 1_000_000), ErrDepth, FieldNone)
 	f(KindChat, strings.Repeat(`{"stream_options":`, 1000), ErrDepth, FieldNone)
@@ -210,9 +207,30 @@ func TestLimitsHold(t *testing.T) {
 	if err := Scan([]byte(`[1,2,3]`), KindGeneric, Limits{Values: 3}, &r); !errors.Is(err, ErrTooMany) {
 		t.Errorf("4 values, 3 allowed: %v", err)
 	}
-	if err := Scan([]byte(`{"session_id":"abcdef"}`), KindChat, Limits{StringBytes: 7}, &r); !errors.Is(err, ErrTooMany) {
+	if err := Scan([]byte(`{"model":"abcdef"}`), KindChat, Limits{StringBytes: 7}, &r); !errors.Is(err, ErrTooMany) {
 		t.Errorf("string over its limit: %v", err)
 	}
+}
+
+// What only informs an estimate is the engine's to judge: vLLM takes a repeated
+// max_tokens and a user of any length.
+func TestOddHintsAreNotRefused(t *testing.T) {
+	t.Parallel()
+	f := func(body string, maxTokens int64, user string) {
+		t.Helper()
+		var r Result
+		if err := Scan([]byte(body), KindChat, Limits{}, &r); err != nil {
+			t.Fatalf("%.60s: %v", body, err)
+		}
+		if r.MaxTokens != maxTokens || string(r.User) != user {
+			t.Fatalf("%.60s: max %d user %q", body, r.MaxTokens, r.User)
+		}
+	}
+	f(`{"max_tokens":1,"user":"a","max_tokens":9,"user":"b"}`, 9, "b")
+	f(`{"max_tokens":"x","user":3}`, -1, "")
+	f(`{"max_tokens":1.5,"n":99999999999999999999}`, -1, "")
+	f(`{"user":"`+strings.Repeat("u", 1<<20)+`","session_id":"`+strings.Repeat("s", 5000)+`"}`, -1, "")
+	f(`{"user":"\ud800"}`, -1, "")
 }
 
 func TestLargeBatchOfSamplingParamsFits(t *testing.T) {

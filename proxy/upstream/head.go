@@ -36,7 +36,8 @@ type Head struct {
 	Fields      []Field // end-to-end fields only, in order; framing and hop-by-hop are taken out
 	ContentType []byte
 	RetryAfter  []byte
-	Length      int64 // >= 0, LengthChunked or LengthClose
+	Date        []byte // in Fields as well
+	Length      int64  // >= 0, LengthChunked or LengthClose
 	KeepAlive   bool
 }
 
@@ -87,7 +88,7 @@ func cutLine(b []byte) (line, rest []byte) {
 
 func (h *Head) reset() {
 	h.Status, h.Length, h.KeepAlive = 0, LengthClose, false
-	h.ContentType, h.RetryAfter = nil, nil
+	h.ContentType, h.RetryAfter, h.Date = nil, nil, nil
 	h.Fields = h.Fields[:0]
 }
 
@@ -136,7 +137,7 @@ func (p *headParser) field(line []byte) error {
 	switch len(name) {
 	case 4:
 		if equalFold(name, "date") {
-			break
+			p.h.Date = value
 		}
 	case 10:
 		if equalFold(name, "connection") {
