@@ -92,7 +92,10 @@ func NewTarget(cfg TargetConfig) (*Target, error) {
 		return nil, fmt.Errorf("cannot use replica url %q: no host", cfg.URL)
 	}
 	t.address = net.JoinHostPort(u.Hostname(), port)
-	t.dialer = net.Dialer{Timeout: cfg.DialTimeout, KeepAlive: cfg.KeepAlive, Control: t.control}
+	// Dialer.KeepAlive alone would leave the interval at 15 s, and a dead peer
+	// is noticed at the second probe.
+	keepAlive := net.KeepAliveConfig{Enable: cfg.KeepAlive > 0, Idle: cfg.KeepAlive, Interval: cfg.KeepAlive}
+	t.dialer = net.Dialer{Timeout: cfg.DialTimeout, KeepAliveConfig: keepAlive, Control: t.control}
 	return t, nil
 }
 
