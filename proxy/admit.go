@@ -81,11 +81,12 @@ func (s *Server) requestConfig(h *fasthttp.RequestHeader) fasthttp.RequestConfig
 func (s *Server) expect(ctx *fasthttp.RequestCtx) int {
 	st := s.state.Load()
 	h := &ctx.Request.Header
-	if f := checkFraming(h, st.cfg.Listen.MaxHeaderFields); f != faultNone {
+	var facts headFacts
+	if f := checkFraming(h, st.cfg.Listen.MaxHeaderFields, &facts); f != faultNone {
 		s.metrics.framing(f)
 		return s.refuseExpect(ctx, errFraming(f))
 	}
-	if string(h.Peek("Expect")) != "100-continue" {
+	if facts.expectOther {
 		return s.refuseExpect(ctx, &Error{Status: 417, Code: codeExpectation, Public: "expectation not supported"})
 	}
 	if _, err := st.principal(h); err != nil {

@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"errors"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -152,8 +153,10 @@ func parseRetryAfter(v []byte) time.Duration {
 	return min(time.Duration(n)*time.Second, maxRetryAfter)
 }
 
-// maxChoices bounds how often a choice may lose a race for its replica.
-const maxChoices = 8
+// maxChoices bounds how often a choice may lose a race for its replica. A replica
+// is marked as gone a moment before the view without it is published, so this
+// is also how long one waits for a writer of the view.
+const maxChoices = 1000
 
 // choose picks a replica and reserves it in one step; when the reservation
 // fails, because others were faster, it picks once more.
@@ -172,8 +175,9 @@ func (x *exchange) choose() (*pools.View, error) {
 			x.server.metrics.chosen(x.be, x.why)
 			return view, nil
 		}
-		if errors.Is(err, pools.ErrGone) && len(x.query.Exclude) == 0 {
-			continue // the view moved on; look at the new one
+		if errors.Is(err, pools.ErrGone) {
+			runtime.Gosched()
+			continue // the view has moved on, or is about to
 		}
 		x.query.Exclude = append(x.query.Exclude, m.ID)
 	}

@@ -36,6 +36,7 @@ type exchange struct {
 	edited  []byte // memory for a body that had to be spliced
 	body    []byte // what the engine gets
 	head    []byte // memory for the request head
+	framing headFacts
 	out     outbound
 	query   routing.Query
 	in      routing.Input
@@ -112,7 +113,7 @@ func (x *exchange) release() {
 	x.record, x.server, x.st, x.ctx, x.watched = nil, nil, nil, nil, nil
 	x.own = record{}
 	x.principal, x.keyed, x.handed = auth.Principal{}, false, false
-	x.body, x.total = nil, time.Time{}
+	x.body, x.total, x.framing, x.out = nil, time.Time{}, headFacts{}, outbound{}
 	x.call.Head, x.call.Body = nil, nil
 	x.query, x.in = routing.Query{Exclude: x.query.Exclude[:0]}, routing.Input{}
 	if cap(x.edited) > maxKeptBuffer {
@@ -153,12 +154,15 @@ func (x *exchange) identify() error {
 		x.method, x.path = string(h.Method()), string(x.target())
 		x.client = x.ctx.RemoteAddr().String()
 	}
-	if f := checkFraming(h, x.st.cfg.Listen.MaxHeaderFields); f != faultNone {
+	if f := checkFraming(h, x.st.cfg.Listen.MaxHeaderFields, &x.framing); f != faultNone {
 		x.server.metrics.framing(f)
 		return errFraming(f)
 	}
-	if len(h.Peek("Upgrade")) > 0 && bytes.Contains(bytes.ToLower(h.Peek("Connection")), []byte("upgrade")) {
+	if x.framing.upgrade {
 		return &Error{Status: 501, Code: codeUpgrade, Public: "protocol upgrades are not supported", Close: true}
+	}
+	if x.framing.expectOther {
+		return &Error{Status: 417, Code: codeExpectation, Public: "expectation not supported", Close: true}
 	}
 	if x.server.local != nil && x.server.localRoute(x) {
 		return errAnswered
@@ -292,7 +296,7 @@ func (x *exchange) prepare() error {
 		x.total = x.started.Add(t.Total.D())
 	}
 	x.out = outbound{
-		requestID: x.requestID, trusted: x.principal.Trusted, contentLength: len(x.body),
+		requestID: x.requestID, trusted: x.principal.Trusted, contentLength: len(x.body), facts: &x.framing,
 	}
 	if len(x.body) == 0 && !x.ctx.Request.Header.IsPost() {
 		x.out.contentLength = -1
@@ -316,8 +320,12 @@ func (x *exchange) prepare() error {
 func (x *exchange) credentials() {
 	if !x.st.keys.Required() {
 		h := &x.ctx.Request.Header
-		x.out.authorization = h.Peek("Authorization")
-		x.out.apiKey = h.Peek("X-Api-Key")
+		if !x.framing.nominates(nameAuthorization) {
+			x.out.authorization = h.Peek("Authorization")
+		}
+		if !x.framing.nominates(nameAPIKey) {
+			x.out.apiKey = h.Peek("X-Api-Key")
+		}
 		if len(x.out.authorization) > 0 || len(x.out.apiKey) > 0 {
 			return
 		}

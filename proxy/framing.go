@@ -24,15 +24,71 @@ const (
 
 // checkFraming refuses what fasthttp accepts but another hop might read
 // differently (reliability.md section 1: each case was accepted there). It
-// looks at the bytes as they arrived.
-func checkFraming(h *fasthttp.RequestHeader, maxFields int) framingFault {
+// looks at the bytes as they arrived, and notes in facts what later steps need.
+func checkFraming(h *fasthttp.RequestHeader, maxFields int, facts *headFacts) framingFault {
+	*facts = headFacts{}
+	if string(h.Method()) == "CONNECT" {
+		return faultTarget // a tunnel, not a request for a path
+	}
 	if f := checkTarget(h.RequestURI()); f != faultNone {
 		return f
 	}
 	if p := h.Protocol(); string(p) != "HTTP/1.1" && string(p) != "HTTP/1.0" {
 		return faultVersion
 	}
-	return checkFields(h.RawHeaders(), maxFields)
+	// fasthttp merges the fields of a trailer section into the head: a key or
+	// an id could be set after the body.
+	for range h.Trailers() {
+		return faultTrailer
+	}
+	return checkFields(h.RawHeaders(), maxFields, facts)
+}
+
+// headFacts is what one walk over the field lines finds besides faults.
+type headFacts struct {
+	upgrade     bool // an Upgrade field that Connection names
+	expectOther bool // an expectation other than 100-continue
+	hasUpgrade  bool
+	expects     int
+	nominated   [maxNominated][]byte // names listed in Connection fields
+	count       int
+}
+
+// maxNominated is more than anybody lists; a request with more is refused.
+const maxNominated = 8
+
+// nominates reports whether Connection names the field, which then ends at this
+// hop (RFC 9110 section 7.6.1). lower is in lower case.
+func (f *headFacts) nominates(lower []byte) bool {
+	for _, n := range f.nominated[:f.count] {
+		if isName(n, string(lower)) {
+			return true
+		}
+	}
+	return false
+}
+
+// connection notes the names in one Connection field.
+func (f *headFacts) connection(value []byte) framingFault {
+	for len(value) > 0 {
+		item := value
+		if i := bytes.IndexByte(value, ','); i >= 0 {
+			item, value = value[:i], value[i+1:]
+		} else {
+			value = nil
+		}
+		item = bytes.TrimSpace(item)
+		if len(item) == 0 || isName(item, "close") || isName(item, "keep-alive") {
+			continue
+		}
+		if f.count == maxNominated || !isToken(item) {
+			return faultName
+		}
+		f.nominated[f.count] = item
+		f.count++
+		f.upgrade = f.upgrade || isName(item, "upgrade")
+	}
+	return faultNone
 }
 
 // checkTarget accepts origin form only, and no escapes that change the path.
@@ -103,9 +159,13 @@ func unhex(c byte) int {
 	return -1
 }
 
+// fieldCounts counts the fields that decide where a request ends and whom it is
+// for.
+type fieldCounts struct{ fields, lengths, encodings, hosts int }
+
 // checkFields walks the raw field lines.
-func checkFields(raw []byte, maxFields int) framingFault {
-	var fields, lengths, encodings, hosts int
+func checkFields(raw []byte, maxFields int, facts *headFacts) framingFault {
+	var n fieldCounts
 	for len(raw) > 0 {
 		nl := bytes.IndexByte(raw, '\n')
 		if nl <= 0 || raw[nl-1] != '\r' {
@@ -116,41 +176,68 @@ func checkFields(raw []byte, maxFields int) framingFault {
 		if len(line) == 0 {
 			break
 		}
-		if fields++; fields > maxFields {
+		if n.fields++; n.fields > maxFields {
 			return faultFields
 		}
-		colon := bytes.IndexByte(line, ':')
-		if colon <= 0 || !isToken(line[:colon]) {
-			if line[0] == ' ' || line[0] == '\t' {
-				return faultLineFold
-			}
-			return faultName
+		if f := n.line(line, facts); f != faultNone {
+			return f
 		}
-		name, value := line[:colon], bytes.TrimSpace(line[colon+1:])
-		switch {
-		case isName(name, "content-length"):
-			lengths++
-		case isName(name, "transfer-encoding"):
-			encodings++
-			if !isName(value, "chunked") {
-				return faultTE
-			}
-		case isName(name, "trailer"):
-			return faultTrailer
-		case isName(name, "host"):
-			hosts++
+	}
+	facts.upgrade = facts.upgrade && facts.hasUpgrade
+	facts.expectOther = facts.expectOther || facts.expects > 1
+	switch {
+	case n.lengths > 0 && n.encodings > 0:
+		return faultLengthAndTE
+	case n.encodings > 1:
+		return faultTE
+	case n.hosts > 1:
+		return faultHost
+	}
+	return faultNone
+}
+
+func (n *fieldCounts) line(line []byte, facts *headFacts) framingFault {
+	colon := bytes.IndexByte(line, ':')
+	if colon <= 0 || !isToken(line[:colon]) {
+		if line[0] == ' ' || line[0] == '\t' {
+			return faultLineFold
+		}
+		return faultName
+	}
+	name, value := line[:colon], bytes.TrimSpace(line[colon+1:])
+	switch len(name) {
+	case 4:
+		if isName(name, "host") {
+			n.hosts++
 			if !validHost(value) {
 				return faultHost
 			}
 		}
-	}
-	switch {
-	case lengths > 0 && encodings > 0:
-		return faultLengthAndTE
-	case encodings > 1:
-		return faultTE
-	case hosts > 1:
-		return faultHost
+	case 6:
+		if isName(name, "expect") {
+			facts.expects++
+			facts.expectOther = facts.expectOther || !isName(value, "100-continue")
+		}
+	case 7:
+		facts.hasUpgrade = facts.hasUpgrade || isName(name, "upgrade")
+		if isName(name, "trailer") {
+			return faultTrailer
+		}
+	case 10:
+		if isName(name, "connection") {
+			return facts.connection(value)
+		}
+	case 14:
+		if isName(name, "content-length") {
+			n.lengths++
+		}
+	case 17:
+		if isName(name, "transfer-encoding") {
+			n.encodings++
+			if !isName(value, "chunked") {
+				return faultTE
+			}
+		}
 	}
 	return faultNone
 }

@@ -151,6 +151,15 @@ func client(t *testing.T) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
+// box carries a value from an engine's handler to the test.
+type box[T any] struct {
+	mu sync.Mutex
+	v  T
+}
+
+func (b *box[T]) set(v T) { b.mu.Lock(); b.v = v; b.mu.Unlock() }
+func (b *box[T]) get() T  { b.mu.Lock(); defer b.mu.Unlock(); return b.v }
+
 type reply struct {
 	status int
 	header http.Header

@@ -20,6 +20,10 @@ const (
 type lingerConn struct {
 	net.Conn
 	linger atomic.Bool
+	// handover is a stream between the handler that gave the connection away
+	// and the goroutine that takes it over. If the server closes the connection
+	// instead, the stream must still be settled.
+	handover atomic.Pointer[stream]
 }
 
 // NetConn lets others find the socket.
@@ -27,6 +31,9 @@ func (c *lingerConn) NetConn() net.Conn { return c.Conn }
 
 // Close closes, after draining a little if an early answer was sent.
 func (c *lingerConn) Close() error {
+	if st := c.handover.Swap(nil); st != nil {
+		st.abandon()
+	}
 	if c.linger.Swap(false) {
 		c.drain()
 	}
@@ -47,15 +54,21 @@ func (c *lingerConn) drain() {
 
 // lingerOn asks for a gentle close of the client connection under c.
 func lingerOn(c net.Conn) {
+	if v := lingerOf(c); v != nil {
+		v.linger.Store(true)
+	}
+}
+
+// lingerOf finds the lingerConn under wrappers, TLS included; nil without one.
+func lingerOf(c net.Conn) *lingerConn {
 	for {
 		switch v := c.(type) {
 		case *lingerConn:
-			v.linger.Store(true)
-			return
+			return v
 		case interface{ NetConn() net.Conn }:
 			c = v.NetConn()
 		default:
-			return
+			return nil
 		}
 	}
 }

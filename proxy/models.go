@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/valyala/fasthttp"
+
 	"penstock/pools"
 	"penstock/proxy/upstream"
 )
@@ -105,7 +107,9 @@ func (st *state) askModels(x *exchange) ([]modelEntry, error) {
 	errs := make([]error, len(st.backends))
 	var wg sync.WaitGroup
 	for i, be := range st.backends {
-		wg.Go(func() { lists[i], errs[i] = be.askModels(x) })
+		ask := modelsQuestion{st: st, requestID: x.requestID, now: x.server.now}
+		x.ctx.Request.Header.CopyTo(&ask.header) // even reading one is not safe in parallel
+		wg.Go(func() { lists[i], errs[i] = be.askModels(&ask) })
 	}
 	wg.Wait()
 	var all []modelEntry
@@ -121,7 +125,15 @@ func (st *state) askModels(x *exchange) ([]modelEntry, error) {
 	return all, errors.Join(errs...)
 }
 
-func (be *backend) askModels(x *exchange) ([]modelEntry, error) {
+// modelsQuestion is the client's request for the list, on its way to one pool.
+type modelsQuestion struct {
+	st        *state
+	header    fasthttp.RequestHeader
+	requestID string
+	now       func() time.Time
+}
+
+func (be *backend) askModels(q *modelsQuestion) ([]modelEntry, error) {
 	view := be.set.View()
 	err := error(&Error{Status: 503, Code: codeNoReplica, Public: "no replica is available", RetryAfter: 1})
 	tries := 0
@@ -133,30 +145,30 @@ func (be *backend) askModels(x *exchange) ([]modelEntry, error) {
 			break
 		}
 		var list []modelEntry
-		if list, err = be.askReplica(x, view, i); err == nil {
+		if list, err = be.askReplica(q, view, i); err == nil {
 			return be.withAliases(list), nil
 		}
 	}
 	return nil, err
 }
 
-func (be *backend) askReplica(x *exchange, view *pools.View, i int) ([]modelEntry, error) {
+func (be *backend) askReplica(q *modelsQuestion, view *pools.View, i int) ([]modelEntry, error) {
 	target, err := be.targets.at(view, i)
 	if err != nil {
 		return nil, err
 	}
 	out := outbound{
-		host: target.Host(), basePath: target.BasePath(), requestID: x.requestID,
+		host: target.Host(), basePath: target.BasePath(), requestID: q.requestID,
 		contentLength: -1, authorization: be.secret,
 	}
-	if !x.st.keys.Required() {
-		if a := x.ctx.Request.Header.Peek("Authorization"); len(a) > 0 {
+	if !q.st.keys.Required() {
+		if a := q.header.Peek("Authorization"); len(a) > 0 {
 			out.authorization = a
 		}
 	}
 	var call upstream.Call
-	call.Head = appendHead(nil, &x.ctx.Request.Header, &out, x.st.allow)
-	call.FirstByte = x.server.now().Add(modelsTimeout)
+	call.Head = appendHead(nil, &q.header, &out, q.st.allow)
+	call.FirstByte = q.now().Add(modelsTimeout)
 	defer call.Finish()
 	if err := target.Send(&call); err != nil {
 		return nil, err

@@ -72,11 +72,23 @@ type outbound struct {
 	contentLength  int // -1: no body at all
 	trusted        bool
 	attempt        int // > 0 marks a repetition
+	facts          *headFacts
 }
+
+// Names of fields that are not copied but may be nominated by Connection.
+var (
+	nameContentType   = []byte("content-type")
+	nameAuthorization = []byte("authorization")
+	nameAPIKey        = []byte("x-api-key")
+)
 
 // appendHead appends a complete request head. Only the target, the method and
 // listed fields come from the client, each checked by checkFraming before.
 func appendHead(dst []byte, req *fasthttp.RequestHeader, o *outbound, allow *requestHeaders) []byte {
+	var none headFacts
+	if o.facts == nil {
+		o.facts = &none
+	}
 	dst = append(dst, req.Method()...)
 	dst = append(dst, ' ')
 	dst = append(dst, o.basePath...)
@@ -84,7 +96,7 @@ func appendHead(dst []byte, req *fasthttp.RequestHeader, o *outbound, allow *req
 	dst = append(dst, " HTTP/1.1\r\nHost: "...)
 	dst = append(dst, o.host...)
 	dst = append(dst, "\r\nAccept-Encoding: identity\r\n"...)
-	if ct := req.ContentType(); len(ct) > 0 {
+	if ct := req.ContentType(); len(ct) > 0 && !o.facts.nominates(nameContentType) {
 		dst = appendField(dst, "Content-Type", ct)
 	}
 	if o.contentLength >= 0 {
@@ -106,13 +118,13 @@ func appendHead(dst []byte, req *fasthttp.RequestHeader, o *outbound, allow *req
 		dst = strconv.AppendInt(dst, int64(o.attempt), 10)
 		dst = append(dst, '\r', '\n')
 	}
-	dst = appendAllowed(dst, req.RawHeaders(), allow, o.trusted)
+	dst = appendAllowed(dst, req.RawHeaders(), allow, o)
 	return append(dst, '\r', '\n')
 }
 
 // appendAllowed copies the listed fields from the raw head, names and values as
 // the client wrote them.
-func appendAllowed(dst, raw []byte, allow *requestHeaders, trusted bool) []byte {
+func appendAllowed(dst, raw []byte, allow *requestHeaders, o *outbound) []byte {
 	var lower [64]byte
 	for len(raw) > 0 {
 		nl := bytes.IndexByte(raw, '\n')
@@ -132,7 +144,7 @@ func appendAllowed(dst, raw []byte, allow *requestHeaders, trusted bool) []byte 
 			}
 			name[i] = c
 		}
-		if allow.passes(name, trusted) {
+		if allow.passes(name, o.trusted) && !o.facts.nominates(name) {
 			dst = append(append(dst, line...), '\r', '\n')
 		}
 	}

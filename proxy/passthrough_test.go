@@ -14,10 +14,10 @@ func TestBytesPassUnchanged(t *testing.T) {
 	t.Parallel()
 	const body = `{ "model":"m", "seed":123456789012345678901234567890, "z":1,"a":[1.50,{}], "messages":[] }`
 	const answer = "{\"id\":\"x\",\n \"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}"
-	var got string
+	var got box[string]
 	g := startGateway(t, poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		got = string(b)
+		got.set(string(b))
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.Header().Set("X-Engine", "kept")
 		w.Header().Set("Server", "uvicorn")
@@ -25,8 +25,8 @@ func TestBytesPassUnchanged(t *testing.T) {
 		_, _ = io.WriteString(w, answer)
 	})))
 	r := g.post("/v1/chat/completions", body)
-	if got != body {
-		t.Fatalf("engine got %q", got)
+	if got.get() != body {
+		t.Fatalf("engine got %q", got.get())
 	}
 	if r.status != 200 || r.body != answer || r.err != nil {
 		t.Fatalf("client got %+v", r)
@@ -135,35 +135,36 @@ func TestErrorAsFirstEventBecomesAStatus(t *testing.T) {
 
 func TestInjectionFieldsAreStripped(t *testing.T) {
 	t.Parallel()
-	var got string
-	var header http.Header
+	var got box[string]
+	var header box[http.Header]
 	g := startGateway(t, poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		got, header = string(b), r.Header
+		got.set(string(b))
+		header.set(r.Header)
 		_, _ = io.WriteString(w, "{}")
 	})))
 	g.post("/v1/chat/completions",
 		`{"kv_transfer_params":{"remote_host":"evil"},"model":"m","bootstrap_host":"evil","messages":[],"rid":"x"}`,
 		"X-Data-Parallel-Rank", "3", "Traceparent", "00-1-2-01", "X-Internal", "no")
-	if got != `{"model":"m","messages":[]}` {
-		t.Fatalf("engine got %q", got)
+	if got.get() != `{"model":"m","messages":[]}` {
+		t.Fatalf("engine got %q", got.get())
 	}
-	if header.Get("X-Data-Parallel-Rank") != "" || header.Get("X-Internal") != "" || header.Get("Traceparent") == "" {
-		t.Fatalf("engine got %v", header)
+	if header.get().Get("X-Data-Parallel-Rank") != "" || header.get().Get("X-Internal") != "" || header.get().Get("Traceparent") == "" {
+		t.Fatalf("engine got %v", header.get())
 	}
 }
 
 func TestAliasIsRewrittenInPlace(t *testing.T) {
 	t.Parallel()
-	var got string
+	var got box[string]
 	g := startGateway(t, poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
-		got = string(b)
+		got.set(string(b))
 		_, _ = io.WriteString(w, "{}")
 	})))
 	g.post("/v1/chat/completions", `{"a":1, "model" : "alias","messages":[]}`)
-	if got != `{"a":1, "model" : "m","messages":[]}` {
-		t.Fatalf("engine got %q", got)
+	if got.get() != `{"a":1, "model" : "m","messages":[]}` {
+		t.Fatalf("engine got %q", got.get())
 	}
 }
 

@@ -67,6 +67,7 @@ type Server struct {
 	stopping  atomic.Bool
 	unready   atomic.Bool
 
+	handing    sync.WaitGroup // streams on their way from the handler to the relay
 	background sync.WaitGroup
 	stop       context.CancelFunc
 
@@ -191,6 +192,7 @@ const drainPoll = 20 * time.Millisecond
 func (s *Server) Close() {
 	s.stopping.Store(true)
 	s.relay.Close()
+	s.handing.Wait()
 	s.stop()
 	s.background.Wait()
 	for _, be := range s.state.Load().backends {

@@ -148,6 +148,10 @@ func (x *exchange) handOver(st *stream, first []byte) error {
 		x.watched.Arm(st)
 	}
 	server := x.server
+	server.handing.Add(1)
+	if lc := lingerOf(x.plainConn()); lc != nil {
+		lc.handover.Store(st)
+	}
 	x.ctx.HijackSetNoResponse(true)
 	x.ctx.Hijack(func(c net.Conn) { server.runStream(st, c) })
 	return nil
@@ -291,6 +295,10 @@ func streamError(err error) *Error {
 
 // runStream runs on the goroutine that fasthttp gives a hijacked connection.
 func (s *Server) runStream(st *stream, c net.Conn) {
+	if lc := lingerOf(st.relay.Client); lc != nil && !lc.handover.CompareAndSwap(st, nil) {
+		return // abandoned
+	}
+	defer s.handing.Done()
 	if rest := drainBuffered(c); len(rest) > 0 {
 		st.relay.Client = &prefixConn{Conn: st.relay.Client, rest: rest}
 	}
@@ -300,8 +308,26 @@ func (s *Server) runStream(st *stream, c net.Conn) {
 	}
 }
 
+// abandon settles a stream whose connection was closed before the relay had it.
+func (st *stream) abandon() {
+	_ = st.from.Conn.Close()
+	st.settleStream(relay.Result{Err: relay.ErrClientGone})
+	st.server.handing.Done()
+}
+
 // done settles a stream. It runs on a relay goroutine and must not block.
 func (st *stream) done(_ *relay.Stream, res relay.Result) {
+	s, client := st.server, st.relay.Client
+	st.settleStream(res)
+	if res.Err == nil && st.keep {
+		go s.serveAgain(client)
+		return
+	}
+	go closeClient(client, res.Err)
+}
+
+// settleStream ends everything about a stream but the client's connection.
+func (st *stream) settleStream(res relay.Result) {
 	s := st.server
 	if st.watched != nil {
 		st.watched.Disarm()
@@ -316,12 +342,6 @@ func (st *stream) done(_ *relay.Stream, res relay.Result) {
 	st.bytesOut = res.Bytes
 	st.judgeStream(res.Err)
 	st.settle()
-	client := st.relay.Client
-	if res.Err == nil && st.keep {
-		go s.serveAgain(client)
-	} else {
-		go closeClient(client, res.Err)
-	}
 	s.inFlight.Add(-1)
 }
 
