@@ -71,10 +71,13 @@ func (s *Server) requestConfig(h *fasthttp.RequestHeader) fasthttp.RequestConfig
 	}
 	c.ReadTimeout = l.HeaderTimeout.D()
 	if l.BodyMinRate > 0 {
-		c.ReadTimeout += secondsAt(n, int64(l.BodyMinRate))
+		c.ReadTimeout += min(secondsAt(n, int64(l.BodyMinRate)), maxBodyTime)
 	}
 	return c
 }
+
+// maxBodyTime bounds a body however long it says it is.
+const maxBodyTime = 10 * time.Minute
 
 // expect answers "Expect: 100-continue" from the head alone, so that a body
 // that will be refused is not sent (fasthttp would ask for it at once).

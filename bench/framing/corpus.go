@@ -23,6 +23,9 @@ type Case struct {
 	Segments []string
 	// Fin: the client closes its direction right after the last byte.
 	Fin bool
+	// Lenient: the HTTP library takes what the letter of RFC 9112 does not, and
+	// does no harm, since the gateway frames the request anew.
+	Lenient bool
 	// Open: the request is unfinished on purpose, nothing may follow it.
 	Open bool
 
@@ -169,6 +172,9 @@ func (c *Case) set(line string) error {
 		return err
 	case "drops":
 		c.Drops = append(c.Drops, value)
+	case "lenient":
+		c.Lenient = true
+		c.Why += "; " + value
 	case "lacks":
 		c.Lacks = append(c.Lacks, value)
 	case "end":
