@@ -230,30 +230,69 @@ func (a *Answer) read(data []byte) {
 		a.Done = true
 		return
 	}
-	type text struct {
-		Content string `json:"content"`
-	}
 	var m struct {
+		Type    string `json:"type"`
 		Choices []struct {
-			Delta   text   `json:"delta"`
-			Message text   `json:"message"`
-			Text    string `json:"text"`
-			Finish  string `json:"finish_reason"`
+			Finish string `json:"finish_reason"`
 		} `json:"choices"`
 		Error json.RawMessage `json:"error"`
 	}
 	if json.Unmarshal(data, &m) != nil {
 		return
 	}
+	a.Text += outputs(data)
 	if len(m.Error) > 0 && string(m.Error) != "null" {
 		a.Failed = string(m.Error)
 	}
+	switch m.Type {
+	case "error", "response.failed":
+		a.Failed = string(data)
+	case "message_stop", "response.completed", "response.incomplete":
+		a.Done = true
+	}
 	for _, c := range m.Choices {
-		a.Text += c.Delta.Content + c.Message.Content + c.Text
 		if c.Finish != "" {
 			a.Finish = c.Finish
 		}
 	}
+}
+
+// outputs joins the strings in which the APIs carry output: members called
+// content, text or delta, at any depth, in their order.
+func outputs(data []byte) string {
+	var out strings.Builder
+	dec := json.NewDecoder(bytes.NewReader(data))
+	var value func(key string) error
+	value = func(key string) error {
+		token, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		switch v := token.(type) {
+		case json.Delim:
+			for name := ""; dec.More(); {
+				if v == '{' {
+					t, err := dec.Token()
+					if err != nil {
+						return err
+					}
+					name, _ = t.(string)
+				}
+				if err := value(name); err != nil {
+					return err
+				}
+			}
+			_, err = dec.Token() // the end of it
+			return err
+		case string:
+			if key == "content" || key == "text" || key == "delta" {
+				out.WriteString(v)
+			}
+		}
+		return nil
+	}
+	_ = value("") // what was read until then is what counts
+	return out.String()
 }
 
 // String tells how the answer ended, for failed tests.

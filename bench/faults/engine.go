@@ -84,7 +84,8 @@ type Process struct {
 	exited chan struct{}
 }
 
-// StartProcess runs "penstock sim" with args and returns once it listens.
+// StartProcess runs "penstock sim" with args, which come after a free port and
+// the model's name, and returns once it listens.
 func (b Binary) StartProcess(ctx context.Context, args ...string) (*Process, error) {
 	p := &Process{exited: make(chan struct{})}
 	out := NewTranscript()

@@ -180,4 +180,5 @@ func TestReplicaThatJoinsStartsSlowly(t *testing.T) {
 	if n := g.metric("penstock_replica_ramp", `replica="r0"`); n != 1 {
 		t.Errorf("the first replica of an empty fleet ramps at %g", n)
 	}
+	g.reload(probed(a.URL)) // as many probes as at the start
 }
