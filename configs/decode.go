@@ -172,7 +172,7 @@ func (d *decoder) labels(n *yaml.Node, v reflect.Value, path string) {
 // text decodes the types that have a written form of their own.
 func (d *decoder) text(n *yaml.Node, v reflect.Value, path string) {
 	tag := n.ShortTag()
-	_, isSecret := v.Interface().(Secret)
+	_, isSecret := reflect.TypeAssert[Secret](v)
 	if n.Kind != yaml.ScalarNode || (tag != "!!str" && (isSecret || tag != "!!int" && tag != "!!float")) {
 		d.failf(n, path, "must be %s, not %s", kindName(v.Type()), describe(n))
 		return
@@ -187,8 +187,10 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, path string) {
 	default:
 		got, err = ParseSecret(n.Value, d.opts)
 		if err == nil && n.Value != "" && !isReference(n.Value) && n.Value != masked {
-			d.warnings = append(d.warnings, Problem{n.Line, n.Column, path,
-				"the secret stands in the file; env:NAME or file:PATH keeps it out"})
+			d.warnings = append(d.warnings, Problem{
+				n.Line, n.Column, path,
+				"the secret stands in the file; env:NAME or file:PATH keeps it out",
+			})
 		}
 	}
 	if err != nil {

@@ -263,7 +263,7 @@ func (g *exampleGen) comment(t reflect.Type, text, indent string) {
 	}
 	pad := strings.Repeat(" ", len(indent))
 	line := pad + "#"
-	for _, word := range strings.Fields(text) {
+	for word := range strings.FieldsSeq(text) {
 		if len(line)+len(word) > 96 {
 			g.b.WriteString(line + "\n")
 			line = pad + "#"
@@ -299,7 +299,7 @@ func (g *exampleGen) field(t reflect.Type, v reflect.Value, name, key, in, inden
 		seed(fresh)
 		g.block(t.Elem(), fresh.Elem(), indent+"    ", indent+"  - ", off)
 	default:
-		var value any = v.Interface()
+		value := v.Interface()
 		if s, ok := samples[name]; ok {
 			value = s
 		}

@@ -30,7 +30,6 @@ type form struct {
 	check   func(string) error
 }
 
-func atLeast(n float64) rule     { return rule{bounded: true, min: n} }
 func within(lo, hi float64) rule { return rule{bounded: true, min: lo, max: hi} }
 func offOr(lo, hi float64) rule  { return rule{bounded: true, min: lo, max: hi, zero: true} }
 func as(f form) rule             { return rule{form: f} }

@@ -164,8 +164,7 @@ func (x *exchange) refuse(err error) {
 
 // asError finds the public form of a failure.
 func asError(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	var u *upstream.Error

@@ -107,8 +107,7 @@ func (x *exchange) facts(view *pools.View, err error) routing.Attempt {
 		// it is found, and asking costs the engine nothing.
 		a.OnStatus, a.MaxAttempts = statusNotFound, len(view.Members)
 	}
-	var u *upstream.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*upstream.Error](err); ok {
 		a.Status = 0
 		a.ConnectFailed = u.Phase == upstream.PhaseDial
 		a.TimedOut = u.Timeout && !a.ConnectFailed

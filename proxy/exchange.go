@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"runtime/debug"
@@ -53,7 +54,7 @@ type exchange struct {
 }
 
 func newExchange() *exchange {
-	return &exchange{rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))} //nolint:gosec // spreads load, guards nothing
+	return &exchange{rand: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
 }
 
 // ClientGone cancels whatever the request is waiting for. The client watch
@@ -91,7 +92,7 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) *exchange {
 // one place where a request's panic is recovered.
 func (s *Server) finish(x *exchange) {
 	if p := recover(); p != nil {
-		s.log.Error("request panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+		s.log.Error("request panicked", slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
 		s.metrics.panics.Inc()
 		x.refuse(&Error{Status: 500, Code: codeInternal, Public: "internal error", Close: true})
 	}

@@ -96,10 +96,7 @@ func checkTarget(uri []byte) framingFault {
 	if len(uri) == 0 || uri[0] != '/' || len(uri) > 1 && uri[1] == '/' {
 		return faultTarget
 	}
-	path := uri
-	if i := bytes.IndexByte(uri, '?'); i >= 0 {
-		path = uri[:i]
-	}
+	path, _, _ := bytes.Cut(uri, []byte{'?'})
 	if !plainPath(path) {
 		return faultTarget
 	}

@@ -243,5 +243,5 @@ type quietLogger struct{ log *slog.Logger }
 
 // Printf logs that there was a message, not the message.
 func (q quietLogger) Printf(format string, _ ...any) {
-	q.log.Debug("http server message", "format", format)
+	q.log.Debug("http server message", slog.String("format", format))
 }

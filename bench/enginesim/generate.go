@@ -194,8 +194,10 @@ type streamer struct {
 }
 
 func (x *exchange) stream(q *apiRequest, h *head, a api) error {
-	st := &streamer{x: x, h: h, api: a, tailUsage: x.s.cfg.ForceUsage,
-		opened: make([]bool, len(x.job.answers)), finished: make([]bool, len(x.job.answers))}
+	st := &streamer{
+		x: x, h: h, api: a, tailUsage: x.s.cfg.ForceUsage,
+		opened: make([]bool, len(x.job.answers)), finished: make([]bool, len(x.job.answers)),
+	}
 	if o := q.StreamOptions; o != nil {
 		st.tailUsage = st.tailUsage || o.IncludeUsage
 		st.everyUsage = o.IncludeUsage && o.ContinuousUsage

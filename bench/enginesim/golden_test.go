@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ var openCases = []goldenCase{
 }
 
 var dialectCases = map[Dialect][]goldenCase{
-	VLLM: append(openCases[:len(openCases):len(openCases)],
+	VLLM: append(slices.Clip(openCases),
 		goldenCase{"unknown_model", "POST", "/v1/chat/completions", `{"model":"x","messages":[]}`},
 		goldenCase{"token_ids", "POST", "/inference/v1/generate", `{"token_ids":[1,2,3],"sampling_params":{"max_tokens":2}}`},
 		goldenCase{"token_ids_stream", "POST", "/inference/v1/generate", `{"token_ids":[1,2,3],"sampling_params":{"max_tokens":2},"stream":true,"stream_options":{"include_usage":true}}`},
@@ -83,7 +84,7 @@ var dialectCases = map[Dialect][]goldenCase{
 		goldenCase{"load", "GET", "/load", ""},
 		goldenCase{"no_response", "GET", "/v1/responses/resp_none", ""},
 	),
-	SGLang: append(openCases[:len(openCases):len(openCases)],
+	SGLang: append(slices.Clip(openCases),
 		goldenCase{"any_model", "POST", "/v1/chat/completions", `{"model":"x","messages":[{"role":"user","content":"hi"}],"max_tokens":1}`},
 		goldenCase{"generate", "POST", "/generate", `{"text":"Down the","sampling_params":{"max_new_tokens":2}}`},
 		goldenCase{"generate_stream", "POST", "/generate", `{"input_ids":[1,2,3],"sampling_params":{"max_new_tokens":2},"stream":true}`},
@@ -106,7 +107,7 @@ var dialectCases = map[Dialect][]goldenCase{
 func TestWireShapes(t *testing.T) {
 	t.Parallel()
 	for d, own := range dialectCases {
-		for _, c := range append(commonCases[:len(commonCases):len(commonCases)], own...) {
+		for _, c := range append(slices.Clip(commonCases), own...) {
 			t.Run(string(d)+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				cfg := instant(d)

@@ -82,8 +82,12 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		p *int
 		v int
 	}{
-		{&cfg.Engine.MaxModelLen, *maxLen}, {&cfg.Engine.BlockSize, *blockSize}, {&cfg.Engine.Blocks, *blocks},
-		{&cfg.Engine.HostBlocks, *hostBlocks}, {&cfg.Engine.MaxSeqs, *seqs}, {&cfg.Engine.MaxTokens, *budget},
+		{&cfg.Engine.MaxModelLen, *maxLen},
+		{&cfg.Engine.BlockSize, *blockSize},
+		{&cfg.Engine.Blocks, *blocks},
+		{&cfg.Engine.HostBlocks, *hostBlocks},
+		{&cfg.Engine.MaxSeqs, *seqs},
+		{&cfg.Engine.MaxTokens, *budget},
 		{&cfg.Engine.MaxQueued, *queued},
 	} {
 		if set.v != 0 {
@@ -91,7 +95,8 @@ func parseFlags(args []string, stderr io.Writer) (*options, error) {
 		}
 	}
 	cfg.Engine.ByPriority = *scheduling == "priority"
-	return opt, opt.check(*scheduling, *preset, *faults)
+	err := opt.check(*scheduling, *preset, *faults)
+	return opt, err
 }
 
 // check reads the flags that are names and reports everything that is wrong.
@@ -174,7 +179,7 @@ func listenAll(ctx context.Context, addr string, n int) ([]net.Listener, error) 
 }
 
 func closeAll(list []net.Listener) error {
-	var errs []error
+	errs := make([]error, 0, len(list))
 	for _, ln := range list {
 		errs = append(errs, ln.Close())
 	}

@@ -246,8 +246,7 @@ func parse(body []byte) (*apiRequest, error) {
 		return nil, schemaError(typed.Field, "1 validation error: {'type': 'type_error', 'loc': ('body', '%s'), 'msg': 'Input should be a valid %s'}",
 			strings.ReplaceAll(typed.Field, ".", "', '"), typed.Type)
 	}
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		return nil, schemaError("", "1 validation error: {'type': 'json_invalid', 'loc': ('body', %d), 'msg': 'JSON decode error'}", syntax.Offset)
 	}
 	return nil, schemaError("", "1 validation error: {'type': 'value_error', 'loc': ('body',), 'msg': '%v'}", err)

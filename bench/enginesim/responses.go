@@ -30,7 +30,7 @@ func serveResponses(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	q.Messages = append(past, turn...)
+	q.Messages = slices.Concat(past, turn)
 	prompt := *q
 	if q.Instructions != "" {
 		prompt.Messages = append([]chatMessage{{Role: "system", Content: content{text: q.Instructions}}}, q.Messages...)

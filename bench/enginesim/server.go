@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -168,12 +169,7 @@ type route struct {
 }
 
 func (r *route) allows(method string) bool {
-	for _, m := range r.methods {
-		if m == method { // FastAPI adds no HEAD to its GET routes
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.methods, method) // FastAPI adds no HEAD to its GET routes
 }
 
 // ServeHTTP finds the route and applies the faults that act before it.

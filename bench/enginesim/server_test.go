@@ -59,6 +59,7 @@ func (p *pipe) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 }
+
 func (p *pipe) Close() error {
 	select {
 	case <-p.done:
@@ -101,8 +102,10 @@ func TestDisconnectIsNoticedAsLateAsTheEngineWould(t *testing.T) {
 		stream bool
 		want   time.Duration
 	}{
-		{VLLM, true, 0}, {VLLM, false, 0},
-		{SGLang, true, 2 * time.Second}, {SGLang, false, 4 * time.Second},
+		{VLLM, true, 0},
+		{VLLM, false, 0},
+		{SGLang, true, 2 * time.Second},
+		{SGLang, false, 4 * time.Second},
 		{TRTLLM, true, time.Second},
 	} {
 		cfg := Default(c.d)

@@ -183,8 +183,10 @@ func (x *exchange) rank(q *apiRequest) (*runner, error) {
 		case err == nil:
 			want = v
 		case x.s.cfg.Dialect == SGLang:
-			return nil, apiError{status: http.StatusBadRequest, kind: kindBadRequest,
-				message: "Invalid X-Data-Parallel-Rank header: must be an integer, got '" + h + "'"}
+			return nil, apiError{
+				status: http.StatusBadRequest, kind: kindBadRequest,
+				message: "Invalid X-Data-Parallel-Rank header: must be an integer, got '" + h + "'",
+			}
 		}
 		if err == nil && (want < 0 || want >= len(ranks)) {
 			return nil, badRequest("data_parallel_rank %d is out of range [0, %d).", want, len(ranks))

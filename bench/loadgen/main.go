@@ -116,7 +116,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	return o, o.validate()
+	err := o.validate()
+	return o, err
 }
 
 func (o *options) validate() error {
@@ -227,7 +228,7 @@ func secret(ref string) (string, error) {
 		return v, nil
 	}
 	if path, ok := strings.CutPrefix(ref, "file:"); ok {
-		b, err := os.ReadFile(path) //nolint:gosec // the user names the file
+		b, err := os.ReadFile(path)
 		if err != nil {
 			return "", fmt.Errorf("cannot read the API key: %w", err)
 		}

@@ -46,12 +46,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	jobs := make(chan job, prepared)
-	r.all.Add(1)
-	go func() {
-		defer r.all.Done()
+	r.all.Go(func() {
 		defer close(jobs)
 		r.prepare(ctx, jobs)
-	}()
+	})
 	start := r.clock.now().Add(10 * time.Millisecond) // let the first requests be built
 	r.dispatch(ctx, start, jobs)
 	close(r.work)
@@ -193,13 +191,11 @@ func (r *run) dispatch(ctx context.Context, start time.Time, jobs <-chan job) {
 func (r *run) start(ctx context.Context, first job) {
 	w := &worker{run: r, shard: r.shards[r.count%shards]}
 	r.count++
-	r.all.Add(1)
-	go func() {
-		defer r.all.Done()
+	r.all.Go(func() {
 		defer w.close()
 		w.handle(ctx, first)
 		for j := range r.work {
 			w.handle(ctx, j)
 		}
-	}()
+	})
 }

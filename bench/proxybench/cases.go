@@ -49,8 +49,9 @@ func allCases() []benchCase {
 }
 
 func caseNames() []string {
-	var names []string
-	for _, c := range allCases() {
+	all := allCases()
+	names := make([]string, 0, len(all))
+	for _, c := range all {
 		names = append(names, c.name)
 	}
 	return names

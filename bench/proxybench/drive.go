@@ -24,7 +24,7 @@ func (r *runner) generator(ctx context.Context, o order, ready func() error) (yi
 	if err != nil {
 		return y, 0, fmt.Errorf("cannot write the order: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, r.h.self, "generate", string(text)) //nolint:gosec // this program
+	cmd := exec.CommandContext(ctx, r.h.self, "generate", string(text))
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	in, err1 := cmd.StdinPipe()
@@ -72,8 +72,8 @@ func writeScript(dir, address string, prompt int) error {
 }
 
 func runWrk(ctx context.Context, wrk, dir, address string, core int, length time.Duration) (driven, error) {
-	seconds := max(1, int(length.Round(time.Second)/time.Second))                                               // wrk takes whole ones
-	cmd := exec.CommandContext(ctx, wrk, "-t1", "-c"+strconv.Itoa(connections), "-d"+strconv.Itoa(seconds)+"s", //nolint:gosec // found in PATH
+	seconds := max(1, int(length.Round(time.Second)/time.Second)) // wrk takes whole ones
+	cmd := exec.CommandContext(ctx, wrk, "-t1", "-c"+strconv.Itoa(connections), "-d"+strconv.Itoa(seconds)+"s",
 		"-s", filepath.Join(dir, script), "http://"+address+"/v1/completions")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out

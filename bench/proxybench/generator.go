@@ -135,7 +135,7 @@ func closedConnection(ctx context.Context, o order, req []byte, first bool) (y y
 		if _, err := c.Write(req); err != nil {
 			return y, micros, err
 		}
-		_, body, err := readHead(r)
+		body, err := readHead(r)
 		if err != nil {
 			return y, micros, err
 		}
@@ -169,7 +169,7 @@ func askOnce(ctx context.Context, address string) error {
 	if _, err := c.Write(request(address, streamedPrompt, false, 0, 0)); err != nil {
 		return err
 	}
-	_, body, err := readHead(bufio.NewReader(c))
+	body, err := readHead(bufio.NewReader(c))
 	if err != nil {
 		return err
 	}
@@ -191,21 +191,22 @@ var errStatus = errors.New("status is not 200")
 
 // readHead reads a head and returns the body that follows. The chunked body ends
 // with its trailer, so that the connection can be used again.
-func readHead(r *bufio.Reader) (status int, body io.Reader, err error) {
+func readHead(r *bufio.Reader) (io.Reader, error) {
 	line, err := r.ReadSlice('\n')
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	if len(line) < 12 {
-		return 0, nil, errStatus
+		return nil, errStatus
 	}
-	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return 0, nil, errStatus
+	status, err := strconv.Atoi(string(line[9:12]))
+	if err != nil {
+		return nil, errStatus
 	}
 	length, chunked := int64(-1), false
 	for {
 		if line, err = r.ReadSlice('\n'); err != nil {
-			return status, nil, err
+			return nil, err
 		}
 		line = bytes.TrimRight(line, "\r\n")
 		if len(line) == 0 {
@@ -219,19 +220,19 @@ func readHead(r *bufio.Reader) (status int, body io.Reader, err error) {
 			chunked = true
 		}
 		if err != nil {
-			return status, nil, err
+			return nil, err
 		}
 	}
 	if status != 200 {
-		return status, nil, fmt.Errorf("%w but %d", errStatus, status)
+		return nil, fmt.Errorf("%w but %d", errStatus, status)
 	}
 	switch {
 	case chunked:
-		return status, &chunkedBody{r: r, Reader: httputil.NewChunkedReader(r)}, nil
+		return &chunkedBody{r: r, Reader: httputil.NewChunkedReader(r)}, nil
 	case length >= 0:
-		return status, &sizedBody{io.LimitedReader{R: r, N: length}}, nil
+		return &sizedBody{io.LimitedReader{R: r, N: length}}, nil
 	default:
-		return status, r, nil
+		return r, nil
 	}
 }
 
@@ -243,7 +244,7 @@ type chunkedBody struct {
 
 func (b *chunkedBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
-	if err == io.EOF { //nolint:errorlint // the reader returns it bare
+	if err == io.EOF {
 		if _, e := b.r.ReadSlice('\n'); e != nil {
 			return n, io.ErrUnexpectedEOF
 		}

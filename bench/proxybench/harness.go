@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,7 +50,7 @@ func newHarness(o options, notes io.Writer) (*harness, error) {
 	}
 	// A proxy needs two descriptors for each stream, and keeps some for itself:
 	// Penstock a thousand.
-	room := (int(files) - 100) / 2 //nolint:gosec // a limit of open files fits
+	room := (int(files) - 100) / 2
 	if most := room - 500; h.streams > most {
 		h.remark("case idle holds %d streams instead of %d: the limit of open files is %d", most, h.streams, files)
 		h.streams = most
@@ -62,7 +63,8 @@ func newHarness(o options, notes io.Writer) (*harness, error) {
 	for _, m := range h.missing {
 		h.remark("not measured: %s", m)
 	}
-	return h, h.bindSelf()
+	err = h.bindSelf()
+	return h, err
 }
 
 // bindSelf moves the threads of this process off the proxy's core.
@@ -137,13 +139,13 @@ func (h *harness) undisturbed(ctx context.Context, round int, c benchCase, p pro
 }
 
 func (m cell) String() string {
-	text := ""
+	var text strings.Builder
 	for _, k := range []metric{mRate, mCPU, mBusy, mForeign, mP50, mP99, mFirstP50, mRSS, mPerUnit, mFailed, mDisorder} {
 		if v, ok := m[k]; ok {
-			text += fmt.Sprintf("%s %.4g  ", k, v)
+			fmt.Fprintf(&text, "%s %.4g  ", k, v)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // measure runs one cell with a fresh upstream and a fresh proxy.

@@ -57,7 +57,7 @@ func proxies(self, penstock string, streams int) (list []proxy, missing []string
 const direct = "direct"
 
 func versionOf(path string, args ...string) string {
-	out, err := exec.Command(path, args...).CombinedOutput() //nolint:noctx // prints and ends
+	out, err := exec.Command(path, args...).CombinedOutput()
 	if err != nil {
 		return "unknown"
 	}
@@ -185,10 +185,10 @@ func (p *process) stop() {
 	t := time.NewTimer(5 * time.Second)
 	defer t.Stop()
 	select {
-	case <-p.ended:
+	case <-p.ended: //nolint:errcheck // how it ended does not matter
 	case <-t.C:
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
-		<-p.ended
+		<-p.ended //nolint:errcheck // as above
 	}
 }
 
@@ -208,7 +208,7 @@ func (p *process) await(ctx context.Context, address string) error {
 		select {
 		case err := <-p.ended:
 			p.ended <- err
-			return fmt.Errorf("cannot use %s: %w: %v: %s", filepath.Base(p.cmd.Path), errEnded, err, p.output)
+			return fmt.Errorf("cannot use %s: %w: %v: %s", filepath.Base(p.cmd.Path), errEnded, err, p.output) //nolint:errorlint // err may be nil, which %w does not print
 		case <-ctx.Done():
 			return fmt.Errorf("cannot reach %s at %s: %w", filepath.Base(p.cmd.Path), address, ctx.Err())
 		case <-retry.C:

@@ -34,7 +34,7 @@ func (h *harness) publish(args []string, stdout io.Writer) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot read the results: %w", err)
 	}
-	if err := os.WriteFile(h.out, []byte(insert(string(old), text)), 0o644); err != nil { //nolint:gosec // a document
+	if err := os.WriteFile(h.out, []byte(insert(string(old), text)), 0o644); err != nil {
 		return fmt.Errorf("cannot write the results: %w", err)
 	}
 	return nil
@@ -106,12 +106,12 @@ func (h *harness) surroundings(args []string) string {
 
 // commit is what the working tree stands at, with a plus when it has changes.
 func commit() string {
-	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output() //nolint:noctx // prints and ends
+	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
 	if err != nil {
 		return "unknown"
 	}
 	id := strings.TrimSpace(string(out))
-	if dirty, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err == nil && len(dirty) > 0 { //nolint:noctx // prints and ends
+	if dirty, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err == nil && len(dirty) > 0 {
 		id += "+"
 	}
 	return id
@@ -123,7 +123,7 @@ func memory() string { return procField("/proc/meminfo", "MemTotal") + " of memo
 
 // procField is the first value called name in a file of "name: value" lines.
 func procField(path, name string) string {
-	b, err := os.ReadFile(path) //nolint:gosec // below /proc
+	b, err := os.ReadFile(path)
 	if err != nil {
 		return "unknown"
 	}

@@ -141,7 +141,8 @@ func (c benchCase) columns() []column {
 			plain("CPU µs/event", mCPU, 1, micro), against("CPU against nginx (95 %)", mCPU),
 			plain("delay P50 µs", mP50, 1, "%.0f"), plain("delay P99 µs", mP99, 1, "%.0f"),
 			against("delay P50 against nginx (95 %)", mP50), plain("first event P50 µs", mFirstP50, 1, "%.0f"),
-			{"out of order", func(r row) string { return spread(r.values(mDisorder), 1, "%.0f") }}, failed(), foreign,
+			{"out of order", func(r row) string { return spread(r.values(mDisorder), 1, "%.0f") }},
+			failed(), foreign,
 		}
 	default:
 		return []column{

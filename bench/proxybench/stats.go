@@ -33,7 +33,7 @@ func interval(values []float64) (low, high float64) {
 	if len(values) == 0 {
 		return math.NaN(), math.NaN()
 	}
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // reproducible by design
+	r := rand.New(rand.NewPCG(1, 2))
 	medians := make([]float64, resamples)
 	draw := make([]float64, len(values))
 	for i := range medians {

@@ -64,7 +64,7 @@ func (s *eventStream) run(ctx context.Context, address string, req []byte) error
 		return err
 	}
 	r := bufio.NewReaderSize(c, 8<<10)
-	_, body, err := readHead(r)
+	body, err := readHead(r)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *eventStream) run(ctx context.Context, address string, req []byte) error
 	for {
 		n, err := body.Read(buf)
 		s.feed(buf[:n], began, monotonic())
-		if err == io.EOF { //nolint:errorlint // the body returns it bare
+		if err == io.EOF {
 			break
 		}
 		if err != nil {
@@ -171,7 +171,7 @@ func openIdle(ctx context.Context, address string, req []byte) (net.Conn, error)
 	}
 	if _, err = c.Write(req); err == nil {
 		var body io.Reader
-		if _, body, err = readHead(bufio.NewReaderSize(c, 1<<10)); err == nil {
+		if body, err = readHead(bufio.NewReaderSize(c, 1<<10)); err == nil {
 			_, err = io.ReadFull(body, make([]byte, len(eventHead)+seqDigits+1+stampDigits))
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -103,7 +104,7 @@ func TestUpstreamAnswersAsAsked(t *testing.T) {
 	if empty, err := q.next(r); err != nil || len(empty) != 0 {
 		t.Fatalf("got %q, %v", empty, err)
 	}
-	if _, err := q.next(r); err != io.EOF {
+	if _, err := q.next(r); !errors.Is(err, io.EOF) {
 		t.Fatalf("got %v, want EOF", err)
 	}
 	_, body, _ := bytes.Cut(newUpstream().whole, []byte("\r\n\r\n"))
@@ -202,7 +203,7 @@ func TestChunkedAndSizedBodiesTellCuts(t *testing.T) {
 			_, _ = io.WriteString(s, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"+text)
 			_ = s.Close()
 		}()
-		_, body, err := readHead(newReader(c))
+		body, err := readHead(newReader(c))
 		if err != nil {
 			t.Fatal(err)
 		}

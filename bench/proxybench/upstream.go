@@ -98,7 +98,7 @@ func (u *upstream) connection(c net.Conn) {
 		} else {
 			count, every := field(body, `"max_tokens":`), field(body, `"seed":`)
 			if every == holdOpen {
-				body, r = nil, requestReader{} // 10,000 of them must not hold their prompts
+				r = requestReader{} // 10,000 of them must not hold their prompts
 			}
 			err = u.stream(c, count, every)
 		}

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -57,9 +58,9 @@ func (m ChatMix) Generate() *Trace {
 // before the trace and are only its history.
 func (m ChatMix) session(t *Trace, r *rand.Rand, n int, at time.Duration, past int) {
 	name := "chat-" + strconv.Itoa(n)
-	id := scramble(uint64(n)+1, m.Seed) //nolint:gosec // n counts from 0
+	id := scramble(uint64(n)+1, m.Seed)
 	system := min(int(r.ExpFloat64()*float64(m.Systems)/2), m.Systems-1)
-	messages := []Message{{Role: "system", Content: text(scramble(uint64(system), ^m.Seed), m.SystemTokens)}} //nolint:gosec // an index
+	messages := []Message{{Role: "system", Content: text(scramble(uint64(system), ^m.Seed), m.SystemTokens)}}
 	input := m.SystemTokens
 	for turn := 0; at < m.Window; turn++ {
 		ask, answer := around(r, m.UserTokens), around(r, m.AnswerTokens)
@@ -68,7 +69,7 @@ func (m ChatMix) session(t *Trace, r *rand.Rand, n int, at time.Duration, past i
 		if turn >= past {
 			t.Requests = append(t.Requests, Request{
 				At: at, Input: input, Output: answer, Session: name,
-				Messages: messages[:len(messages):len(messages)],
+				Messages: slices.Clip(messages),
 			})
 			if r.Float64()*float64(m.Turns) < 1 {
 				return

@@ -33,7 +33,7 @@ var ErrEmpty = errors.New("trace: no request")
 
 // Open reads the trace in the file at path.
 func Open(path string) (*Trace, error) {
-	f, err := os.Open(path) //nolint:gosec // the user names the file
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open trace: %w", err)
 	}

@@ -104,5 +104,5 @@ func (t *Trace) sort() {
 }
 
 func newRand(seed uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)) //nolint:gosec // reproducible by design
+	return rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 }

@@ -18,9 +18,9 @@ var _ admin.Fleet = (*fleetAdapter)(nil)
 
 // Snapshot implements admin.Snapshotter.
 func (f *fleetAdapter) Snapshot() []admin.Pool {
-	var out []admin.Pool
-	models := f.a.fleet.Models()
-	for _, set := range f.a.fleet.Pools() {
+	models, sets := f.a.fleet.Models(), f.a.fleet.Pools()
+	out := make([]admin.Pool, 0, len(sets))
+	for _, set := range sets {
 		cfg := set.Config()
 		p := admin.Pool{
 			Name: set.Name(), Engine: string(cfg.Engine), Policy: string(cfg.Policy),

@@ -162,10 +162,10 @@ func (a *app) secure(ctx context.Context, ln net.Listener, c *configs.ServerTLS)
 		PollInterval: c.ReloadInterval.D(),
 		OnReload: func(err error) {
 			if err != nil {
-				a.log.Error("certificate not reloaded; the old one stays", "error", err)
+				a.log.Error("certificate not reloaded; the old one stays", slog.Any("error", err))
 				return
 			}
-			a.log.Info("certificate reloaded", "cert_file", c.CertFile)
+			a.log.Info("certificate reloaded", slog.String("cert_file", c.CertFile))
 		},
 	})
 	if err != nil {
@@ -262,7 +262,7 @@ func (a *app) applyFromSource(ctx context.Context) error {
 	}
 	a.metrics.reloaded(err, time.Now())
 	if err != nil {
-		a.log.Error("configuration not reloaded; the old one stays", "error", err)
+		a.log.Error("configuration not reloaded; the old one stays", slog.Any("error", err))
 		return err
 	}
 	return nil
@@ -272,7 +272,7 @@ func (a *app) applyFromSource(ctx context.Context) error {
 func (a *app) apply(next *configs.Config) error {
 	old := a.cfg.Load()
 	for _, what := range configs.RestartNeeded(old, next) {
-		a.log.Warn("setting changed but needs a restart", "setting", what)
+		a.log.Warn("setting changed but needs a restart", slog.String("setting", what))
 	}
 	if err := a.fleet.Apply(next.Pools); err != nil {
 		return err
@@ -286,10 +286,10 @@ func (a *app) apply(next *configs.Config) error {
 	a.level.Set(levelOf(next.Log.Level))
 	if a.dataTLS != nil {
 		if err := a.dataTLS.Reload(); err != nil {
-			a.log.Error("certificate not reloaded; the old one stays", "error", err)
+			a.log.Error("certificate not reloaded; the old one stays", slog.Any("error", err))
 		}
 	}
-	a.log.Info("configuration reloaded", "changed", configs.Diff(old, next))
+	a.log.Info("configuration reloaded", slog.Any("changed", configs.Diff(old, next)))
 	return nil
 }
 
@@ -298,7 +298,7 @@ func (a *app) apply(next *configs.Config) error {
 func (a *app) shutdown(settle, drain time.Duration) error {
 	a.server.SetUnready()
 	if settle > 0 && !a.sockets.Handed() {
-		a.log.Info("shutting down", "settle", settle, "drain", drain)
+		a.log.Info("shutting down", slog.Duration("settle", settle), slog.Duration("drain", drain))
 		timer := time.NewTimer(settle)
 		<-timer.C
 	}

@@ -23,7 +23,7 @@ func TestCheckCommand(t *testing.T) {
 		return path
 	}
 	good := file("good.yaml", "pools:\n  - replicas: [{url: 'http://a:1'}]\n    secret: env:K\n")
-	bad := file("bad.yaml", "listen: {adress: ':1'}\npools: []\n")
+	bad := file("bad.yaml", "listen: {adddress: ':1'}\npools: []\n")
 	env := func(name string) string { return map[string]string{"K": "hidden-value"}[name] }
 	f := func(args []string, code int, out, errOut string) string {
 		t.Helper()
@@ -40,7 +40,7 @@ func TestCheckCommand(t *testing.T) {
 		return stdout.String()
 	}
 	f([]string{"--config", good}, 0, good+": ok, 1 warnings\n", good+":3:13: warning: pools[0].secret: is not sent")
-	f([]string{"--config", bad}, 2, "", bad+`:1:10: listen.adress: unknown key; did you mean "address"?`+"\n"+bad+":2:8: pools: at least one pool is needed\n2 problems")
+	f([]string{"--config", bad}, 2, "", bad+`:1:10: listen.adddress: unknown key; did you mean "address"?`+"\n"+bad+":2:8: pools: at least one pool is needed\n2 problems")
 	f([]string{"--config", filepath.Join(dir, "none")}, 2, "", "cannot read configuration")
 	f(nil, 2, "", "--config FILE is needed")
 	f([]string{"--bogus"}, 2, "", "usage: penstock check")
@@ -57,7 +57,7 @@ func TestCheckCommand(t *testing.T) {
 	if err := json.Unmarshal([]byte(f([]string{"--config", bad, "--json"}, 2, "", "")), &r); err != nil {
 		t.Fatal(err)
 	}
-	if r.OK || r.File != bad || len(r.Errors) != 2 || r.Errors[0].Line != 1 || r.Errors[0].Path != "listen.adress" || r.Warnings == nil {
+	if r.OK || r.File != bad || len(r.Errors) != 2 || r.Errors[0].Line != 1 || r.Errors[0].Path != "listen.adddress" || r.Warnings == nil {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -100,7 +100,7 @@ func TestFlagTableIsSound(t *testing.T) {
 		health-check-endpoint health-check-port disable-health-check remove-unhealthy-workers drain-settle-secs model-path
 		tokenizer-path chat-template tokenizer-cache-enable-l0 tokenizer-cache-enable-l1 reasoning-parser tool-call-parser
 		history-backend api-key tls-cert-path tls-key-path enable-trace otlp-traces-endpoint`
-	for _, name := range strings.Fields(family) {
+	for name := range strings.FieldsSeq(family) {
 		if !seen[name] {
 			t.Errorf("--%s is unknown", name)
 		}

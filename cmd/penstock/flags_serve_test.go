@@ -186,8 +186,7 @@ func TestWrongCommandsAreUsageErrors(t *testing.T) {
 	f := func(line string, want ...string) {
 		t.Helper()
 		_, err := parseServe(strings.Fields(line), noEnv)
-		var usage usageError
-		if !errors.As(err, &usage) {
+		if _, ok := errors.AsType[usageError](err); !ok {
 			t.Errorf("serve %s: got %v, want a usage error", line, err)
 			return
 		}

@@ -155,7 +155,7 @@ func setModelAlias(b *serveBuilder, v []string) error {
 	return nil
 }
 
-func setRanks(b *serveBuilder, v []string) error { return setInt(&b.ranks, v[0], 1, 4096) }
+func setRanks(b *serveBuilder, v []string) error { return setCount(&b.ranks, v[0], 4096) }
 
 func setTotal(b *serveBuilder, v []string) error  { return setSeconds(&b.pool.Timeouts.Total, v[0]) }
 func setDrain(b *serveBuilder, v []string) error  { return setSeconds(&b.cfg.Shutdown.Drain, v[0]) }
@@ -206,19 +206,19 @@ func setNoBreaker(b *serveBuilder, v []string) error {
 }
 
 func setBreakerFailures(b *serveBuilder, v []string) error {
-	return setInt(&b.pool.Breaker.Failures, v[0], 1, math.MaxInt32)
+	return setCount(&b.pool.Breaker.Failures, v[0], math.MaxInt32)
 }
 
 func setBreakerProbes(b *serveBuilder, v []string) error {
-	return setInt(&b.pool.Breaker.HalfOpenRequests, v[0], 1, 1000)
+	return setCount(&b.pool.Breaker.HalfOpenRequests, v[0], 1000)
 }
 
 func setBreakerOpen(b *serveBuilder, v []string) error {
 	return setSeconds(&b.pool.Breaker.Open, v[0])
 }
 
-func setFall(b *serveBuilder, v []string) error { return setInt(&b.pool.Health.Fall, v[0], 1, 1000) }
-func setRise(b *serveBuilder, v []string) error { return setInt(&b.pool.Health.Rise, v[0], 1, 1000) }
+func setFall(b *serveBuilder, v []string) error { return setCount(&b.pool.Health.Fall, v[0], 1000) }
+func setRise(b *serveBuilder, v []string) error { return setCount(&b.pool.Health.Rise, v[0], 1000) }
 
 func setProbeTimeout(b *serveBuilder, v []string) error {
 	return setSeconds(&b.pool.Health.Timeout, v[0])
@@ -298,8 +298,8 @@ func setHistory(_ *serveBuilder, v []string) error {
 	return nil
 }
 
-func setInt(to *int, text string, lo, hi int) error {
-	n, err := number(text, lo, hi)
+func setCount(to *int, text string, most int) error {
+	n, err := number(text, 1, most)
 	if err == nil {
 		*to = n
 	}

@@ -54,7 +54,7 @@ func (p *probes) follow(cfg *configs.Config) {
 		}
 		wanted[set] = true
 		if run := p.running[set]; run != nil {
-			if run.tls == cfg.Pools[i].TLS && run.tls == (configs.ClientTLS{}) {
+			if none := (configs.ClientTLS{}); run.tls == none && cfg.Pools[i].TLS == none {
 				continue
 			}
 			run.stop() // certificates may have changed under the same name
@@ -74,10 +74,10 @@ func (p *probes) begin(set *pools.Set, cfg *configs.Pool) *poolProbes {
 	if err != nil {
 		// The data plane has read the same files a moment ago and would have
 		// refused the configuration.
-		p.log.Error("probes run without the pool's tls settings", "pool", cfg.Name, "error", err)
+		p.log.Error("probes run without the pool's tls settings", slog.String("pool", cfg.Name), slog.Any("error", err))
 	}
 	ctx, stop := context.WithCancel(p.ctx)
-	seed := rand.Uint64() //nolint:gosec // jitter
+	seed := rand.Uint64()
 	prober := health.New(set, health.Options{TLS: secure, AllowAddr: p.allow, Seed: seed})
 	scraper := load.New(set, load.Options{TLS: secure, AllowAddr: p.allow, Seed: seed})
 	p.wg.Go(func() { prober.Run(ctx) })

@@ -29,14 +29,14 @@ func runServe(ctx context.Context, args []string, getenv func(string) string, st
 	level.Set(levelOf(o.Config.Log.Level))
 	log := newLogger(stderr, o.Config.Log.Format, level)
 	for _, w := range o.Warnings {
-		log.Warn("configuration", "warning", w)
+		log.Warn("configuration", slog.String("warning", w))
 	}
 	if o.PrintConfig {
 		_, _ = stdout.Write(o.Config.Effective())
 		return exitDone
 	}
 	if err := serve(ctx, o, log, level, stdout); err != nil {
-		log.Error("gateway stopped", "error", err)
+		log.Error("gateway stopped", slog.Any("error", err))
 		return exitFailed
 	}
 	return exitDone
@@ -50,7 +50,7 @@ func serve(ctx context.Context, o *serveOptions, log *slog.Logger, level *slog.L
 	}
 	defer closeAccess()
 	sockets := listen.NewSet(listen.SetOptions{
-		OnFailure: func(err error) { log.Warn("handover came to nothing", "error", err) },
+		OnFailure: func(err error) { log.Warn("handover came to nothing", slog.Any("error", err)) },
 	})
 	handed, err := gatherSockets(ctx, sockets, o)
 	if err != nil {
@@ -65,11 +65,12 @@ func serve(ctx context.Context, o *serveOptions, log *slog.Logger, level *slog.L
 	}
 	if handed != nil {
 		if err := handed.Ready(); err != nil {
-			log.Warn("predecessor not told", "error", err)
+			log.Warn("predecessor not told", slog.Any("error", err))
 		}
 		_ = handed.Close()
 	}
-	log.Info("serving", "data", a.dataURL, "admin", a.adminURL, "version", version, "config", string(cfg.Effective()))
+	log.Info("serving", slog.String("data", a.dataURL), slog.String("admin", a.adminURL),
+		slog.String("version", version), slog.String("config", string(cfg.Effective())))
 	return a.wait(ctx, cfg)
 }
 
@@ -111,7 +112,7 @@ func (a *app) wait(ctx context.Context, cfg *configs.Config) error {
 		a.wg.Go(func() {
 			err := a.sockets.ServeHandover(run, path, func() { close(taken) })
 			if err != nil && !errors.Is(err, context.Canceled) {
-				a.log.Error("cannot serve handovers", "error", err)
+				a.log.Error("cannot serve handovers", slog.Any("error", err))
 			}
 		})
 		defer stop()
@@ -125,7 +126,7 @@ func (a *app) wait(ctx context.Context, cfg *configs.Config) error {
 		case <-taken:
 			a.log.Info("a successor has taken over")
 		case err := <-a.failed:
-			a.log.Error("a listener died", "error", err)
+			a.log.Error("a listener died", slog.Any("error", err))
 			_ = a.shutdown(0, cfg.Shutdown.Drain.D())
 			return err
 		}
@@ -133,7 +134,7 @@ func (a *app) wait(ctx context.Context, cfg *configs.Config) error {
 	}
 	cfg = a.cfg.Load()
 	if err := a.shutdown(cfg.Shutdown.Settle.D(), cfg.Shutdown.Drain.D()); err != nil {
-		a.log.Warn("shutdown cut requests", "error", err)
+		a.log.Warn("shutdown cut requests", slog.Any("error", err))
 	}
 	return nil
 }
@@ -146,7 +147,7 @@ func openAccess(c *configs.Log, stdout io.Writer) (io.Writer, func(), error) {
 	if c.AccessFile == "" {
 		return stdout, func() {}, nil
 	}
-	f, err := os.OpenFile(c.AccessFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o640)
+	f, err := os.OpenFile(c.AccessFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o640) //nolint:gosec // G302: the group may read it, as log shippers do
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot open access log: %w", err)
 	}

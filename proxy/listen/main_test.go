@@ -92,7 +92,7 @@ func dial(t testing.TB, addr net.Addr) net.Conn {
 // controlPath returns a path short enough for a Unix socket.
 func controlPath(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "listen")
+	dir, err := os.MkdirTemp("", "listen") //nolint:usetesting // the path of t.TempDir holds the test's name
 	if err != nil {
 		t.Fatal(err)
 	}

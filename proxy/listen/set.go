@@ -233,7 +233,7 @@ func resolve(ctx context.Context, network, address string) (place, error) {
 	if err != nil {
 		return place{}, fmt.Errorf("cannot read listen port: %w", err)
 	}
-	want := place{network: network, port: uint16(number)} //nolint:gosec // G115: a port.
+	want := place{network: network, port: uint16(number)}
 	if host == "" {
 		return want, nil
 	}

@@ -28,7 +28,7 @@ func FDBudget() int {
 }
 
 func budget(limit uint64) int {
-	n := int(min(limit, mostConns)) //nolint:gosec // G115: bounded just before.
+	n := int(min(limit, mostConns))
 	return max(2, n-min(max(n/10, minReserve), maxReserve))
 }
 

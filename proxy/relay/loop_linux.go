@@ -145,7 +145,7 @@ func (l *loop) register(s *Stream) error {
 		s.os.slot = l.free[n-1]
 		l.free = l.free[:n-1]
 	} else {
-		s.os.slot = int32(len(l.slots)) //nolint:gosec // bounded by the descriptor limit
+		s.os.slot = int32(len(l.slots))
 		l.slots = append(l.slots, slot{})
 	}
 	sl := &l.slots[s.os.slot]
@@ -154,7 +154,7 @@ func (l *loop) register(s *Stream) error {
 	s.os.generation = sl.generation
 	ev := unix.EpollEvent{
 		Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLET,
-		Fd:     s.os.slot, Pad: int32(sl.generation), //nolint:gosec // opaque bits
+		Fd:     s.os.slot, Pad: int32(sl.generation),
 	}
 	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.os.upstream, &ev); err != nil {
 		sl.s = nil
@@ -251,7 +251,7 @@ func (l *loop) dispatch(ev *unix.EpollEvent, now time.Time) {
 	sl := l.slots[ev.Fd&^(-clientBit)]
 	l.mu.Unlock()
 	s := sl.s
-	if s == nil || sl.generation != uint32(ev.Pad) || s.os.ended { //nolint:gosec // opaque bits
+	if s == nil || sl.generation != uint32(ev.Pad) || s.os.ended {
 		return
 	}
 	s.wakeups++
@@ -360,7 +360,7 @@ func (l *loop) watchClient(s *Stream) error {
 	}
 	ev := unix.EpollEvent{
 		Events: unix.EPOLLOUT | unix.EPOLLET,
-		Fd:     s.os.slot | -clientBit, Pad: int32(s.os.generation), //nolint:gosec // opaque bits
+		Fd:     s.os.slot | -clientBit, Pad: int32(s.os.generation),
 	}
 	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.os.client, &ev); err != nil {
 		return fmt.Errorf("cannot watch client connection: %w", err)

@@ -109,7 +109,7 @@ func (s *Stream) send(p []byte, now time.Time) error {
 
 // adopt makes a net.Conn of a descriptor, nil when that fails.
 func adopt(fd int) net.Conn {
-	f := os.NewFile(uintptr(fd), "engine") //nolint:gosec // a descriptor is not negative here
+	f := os.NewFile(uintptr(fd), "engine")
 	c, err := net.FileConn(f)
 	_ = f.Close()
 	if err != nil {
@@ -130,8 +130,9 @@ func epollNow(fd int, events []unix.EpollEvent) (int, error) {
 			return int(n), nil
 		case syscall.EINTR:
 			continue
+		default:
+			return 0, errno
 		}
-		return 0, errno
 	}
 }
 
@@ -146,7 +147,8 @@ func rawTransfer(call uintptr, fd int, p []byte) (int, error) {
 			return int(n), nil
 		case syscall.EINTR:
 			continue
+		default:
+			return 0, errno
 		}
-		return 0, errno
 	}
 }

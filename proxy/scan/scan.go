@@ -181,8 +181,9 @@ func (h shape) allows(first byte) bool {
 		return first == '{' || first == '"'
 	case shapeObjectOrArray:
 		return first == '{' || first == '['
+	default: // shapeAny
+		return true
 	}
-	return true
 }
 
 // samplingList walks SGLang's batch form, one sampling_params object per prompt.

@@ -46,7 +46,7 @@ func TestRoutingMembersAreRead(t *testing.T) {
 		got := fmt.Sprintf("model=%s stream=%v usage=%v/%v store=%d bg=%v session=%s user=%s salt=%s cachekey=%s prev=%s conv=%s max=%d n=%d prompts=%d ids=%v/%d media=%d",
 			r.Model, r.Stream, r.IncludeUsage, r.ContinuousUsage, r.Store, r.Background, r.SessionID, r.User, r.CacheSalt, r.PromptCacheKey,
 			r.PreviousResponseID, r.Conversation, r.MaxTokens, r.N, r.PromptCount, r.TokenIDs, r.PromptTokens, r.MediaParts)
-		for _, w := range strings.Fields(want) {
+		for w := range strings.FieldsSeq(want) {
 			if !strings.Contains(" "+got+" ", " "+w+" ") {
 				t.Errorf("%s %s\n got %s\nmiss %s", kind, body, got, w)
 			}

@@ -32,7 +32,7 @@ func naive(stream string) (events []string, rest string) {
 func naiveData(event string) (string, bool) {
 	var data []string
 	text := strings.ReplaceAll(strings.ReplaceAll(event, "\r\n", "\n"), "\r", "\n")
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		name, value, _ := strings.Cut(line, ":")
 		if name == "data" {
 			data = append(data, strings.TrimPrefix(value, " "))

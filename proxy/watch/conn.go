@@ -76,8 +76,7 @@ func (c *Conn) Disarm() {
 	c.platformDisarm()
 	if !c.state.CompareAndSwap(armed, idle) {
 		c.mu.Lock()
-		//nolint:staticcheck // SA2001: the empty section is the wait.
-		c.mu.Unlock()
+		c.mu.Unlock() //nolint:gocritic,staticcheck // badLock, SA2001: the empty section is the wait
 	}
 	c.canceler = nil
 }

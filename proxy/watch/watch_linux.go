@@ -127,7 +127,7 @@ func (w *Watcher) deliver(event *unix.EpollEvent) {
 	if w.options.IgnoreHalfClose && event.Events&(unix.EPOLLHUP|unix.EPOLLERR) == 0 {
 		return
 	}
-	if c := w.tenant(event.Fd, uint32(event.Pad)); c != nil { //nolint:gosec // G115: the bits of a generation, both ways.
+	if c := w.tenant(event.Fd, uint32(event.Pad)); c != nil {
 		c.markGone()
 	}
 }
@@ -174,7 +174,7 @@ func (w *Watcher) register(c *Conn) error {
 	if err != nil {
 		return err
 	}
-	event := unix.EpollEvent{Events: interest, Fd: c.slot, Pad: int32(c.generation)} //nolint:gosec // G115: as in deliver.
+	event := unix.EpollEvent{Events: interest, Fd: c.slot, Pad: int32(c.generation)}
 	var addErr error
 	err = raw.Control(func(fd uintptr) {
 		// Going through w.raw keeps the epoll descriptor from being closed,
@@ -194,7 +194,7 @@ func (w *Watcher) settle(c *Conn) {
 		c.slot = w.free[n-1]
 		w.free = w.free[:n-1]
 	} else {
-		c.slot = int32(len(w.slots)) //nolint:gosec // G115: one slot per open descriptor.
+		c.slot = int32(len(w.slots))
 		w.slots = append(w.slots, slot{})
 	}
 	s := &w.slots[c.slot]

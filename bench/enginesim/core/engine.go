@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -127,7 +128,7 @@ func (e *Engine) Add(now time.Duration, r Request) (*Seq, error) {
 	if s.keys == nil && r.Prompt != nil {
 		s.keys = Keys(RootKey(r.Adapter, r.Salt), r.Prompt, e.cfg.BlockSize)
 	}
-	s.keys = s.keys[:len(s.keys):len(s.keys)] // decode appends; never into the caller's array
+	s.keys = slices.Clip(s.keys) // decode appends; never into the caller's array
 	if e.idle() {
 		e.due = max(now, e.freeAt)
 	}

@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 const none = int32(-1)
 
 // block is one physical page. A block is in exactly one of two states: held
@@ -178,8 +180,7 @@ func (p *pool) register(i int32, key, parent Key) bool {
 // that a chain is evicted from its end and its prefix lives longest; a block
 // that holds nothing reusable is taken again first.
 func (p *pool) release(ids []int32) {
-	for k := len(ids) - 1; k >= 0; k-- {
-		i := ids[k]
+	for _, i := range slices.Backward(ids) {
 		b := &p.blocks[i]
 		if b.refs <= 0 {
 			panic("BUG: block released twice")
