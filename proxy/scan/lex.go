@@ -260,13 +260,24 @@ func special(x uint64) uint64 {
 	return (quoteOrControl | backslash) &^ x & highs
 }
 
-// str skips the string whose opening quote is at s.i. It looks at 16 bytes per
+// str skips the string whose opening quote is at s.i. It looks at 32 bytes per
 // step; all text of a prompt goes through here.
 func (s *scanner) str() (escaped, ok bool) {
 	b, i := s.b, s.i+1
 	start := i
 	var seen uint64 // or of all bytes: a high bit means that there is non-ASCII text
 	for {
+		for i+32 <= len(b) {
+			// Four words per test: almost all text of a prompt is plain.
+			w := (*[32]byte)(b[i:])
+			x0, x1 := binary.LittleEndian.Uint64(w[0:]), binary.LittleEndian.Uint64(w[8:])
+			x2, x3 := binary.LittleEndian.Uint64(w[16:]), binary.LittleEndian.Uint64(w[24:])
+			if special(x0)|special(x1)|special(x2)|special(x3) != 0 {
+				break
+			}
+			seen |= x0 | x1 | x2 | x3
+			i += 32
+		}
 		for i+16 <= len(b) {
 			x, y := binary.LittleEndian.Uint64(b[i:]), binary.LittleEndian.Uint64(b[i+8:])
 			seen |= x | y
