@@ -311,5 +311,5 @@ func comesBack(ctx context.Context, g *Gateway, base Footprint, out io.Writer) e
 }
 
 func newRandom(seed uint64, i int) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // behaviour, not secrets
+	return rand.New(rand.NewPCG(seed, uint64(i)))
 }

@@ -22,6 +22,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -75,8 +76,8 @@ type fleet struct {
 
 func (f *fleet) close() error {
 	var errs []error
-	for i := len(f.closers) - 1; i >= 0; i-- {
-		errs = append(errs, f.closers[i].Close())
+	for _, c := range slices.Backward(f.closers) {
+		errs = append(errs, c.Close())
 	}
 	for _, p := range f.processes {
 		errs = append(errs, p.Close())
@@ -146,7 +147,7 @@ func processArgs(more ...string) []string { return append([]string{"--speed", "1
 
 // reap kills processes in turn and starts them again, until ctx ends.
 func (f *fleet) reap(ctx context.Context, binary faults.Binary, o options) (killed int, err error) {
-	random := rand.New(rand.NewPCG(o.seed, 2)) //nolint:gosec // pace, not secrets
+	random := rand.New(rand.NewPCG(o.seed, 2))
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ; ; killed++ {
