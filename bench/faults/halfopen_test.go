@@ -39,8 +39,10 @@ func newIsland(t *testing.T, subnet int) *island {
 		t.Skip("no ip command (iproute2)")
 	}
 	tag := fmt.Sprintf("%d-%d", os.Getpid()%100_000, subnet)
-	i := &island{t: t, name: "psfault-" + tag, cable: "ps" + tag,
-		here: fmt.Sprintf("10.231.%d.1", subnet), beyond: fmt.Sprintf("10.231.%d.2", subnet)}
+	i := &island{
+		t: t, name: "psfault-" + tag, cable: "ps" + tag,
+		here: fmt.Sprintf("10.231.%d.1", subnet), beyond: fmt.Sprintf("10.231.%d.2", subnet),
+	}
 	if out, err := i.ip("netns", "add", i.name); err != nil {
 		t.Skipf("cannot make a network namespace: %v: %s", err, out)
 	}
@@ -77,20 +79,27 @@ func (i *island) pull() {
 }
 
 // inside runs f on a thread that is in the namespace; sockets that it makes stay
-// there.
+// there. The thread comes back: the kernel would kill the processes that were
+// started from it if it ended (see Binary.Serve).
 func (i *island) inside(f func() error) {
 	i.t.Helper()
 	result := make(chan error, 1)
 	go func() {
-		// Not unlocked: the thread belongs to another network from here on and
-		// ends with this goroutine.
 		runtime.LockOSThread()
-		ns, err := os.Open("/var/run/netns/" + i.name)
-		if err == nil {
-			err = errors.Join(unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET), ns.Close())
+		home, err := os.Open("/proc/thread-self/ns/net")
+		if err != nil {
+			result <- err
+			return
 		}
+		defer home.Close()
+		err = enter("/var/run/netns/" + i.name)
 		if err == nil {
 			err = f()
+		}
+		if back := unix.Setns(int(home.Fd()), unix.CLONE_NEWNET); back == nil {
+			runtime.UnlockOSThread()
+		} else {
+			err = errors.Join(err, back)
 		}
 		result <- err
 	}()
@@ -99,12 +108,21 @@ func (i *island) inside(f func() error) {
 	}
 }
 
+// enter moves the calling thread into a network namespace.
+func enter(path string) error {
+	ns, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET), ns.Close())
+}
+
 func TestEngineBehindADeadCableIsGivenUp(t *testing.T) {
 	real(t)
 	i := newIsland(t, 1)
 	var e *Engine
 	i.inside(func() error {
-		ln, err := net.Listen("tcp", i.beyond+":0") //nolint:noctx // on this thread, at once
+		ln, err := net.Listen("tcp", i.beyond+":0")
 		if err != nil {
 			return err
 		}
@@ -150,7 +168,7 @@ func TestClientBehindADeadCableIsGivenUp(t *testing.T) {
 	var clients []*Client
 	i.inside(func() error {
 		for range 2 {
-			c, err := net.Dial("tcp", g.Data) //nolint:noctx // on this thread, at once
+			c, err := net.Dial("tcp", g.Data)
 			if err != nil {
 				return err
 			}
