@@ -53,6 +53,9 @@ func (x *exchange) answerBuffered() error {
 	if x.status == 200 && x.route.api == sse.APIResponses {
 		x.remember(body)
 	}
+	if x.status == 200 && x.route.name == routeModels && len(x.ctx.Request.Header.Peek("Authorization")) == 0 {
+		x.st.models.keep(body, x.firstByte)
+	}
 	x.writeHead()
 	x.ended = x.firstByte // the body was right behind the head
 	if x.call.Finish() {

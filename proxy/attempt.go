@@ -50,6 +50,21 @@ func (x *exchange) attempt() error {
 	}
 }
 
+// rank picks the data-parallel rank of a replica that has several: by the
+// conversation where one is known, so that its cache is met again, else in turn.
+// -1 leaves the choice to the engine.
+func (x *exchange) rank(m *pools.Member) int {
+	switch {
+	case m.Ranks <= 1 || !x.route.has(flagGenerates):
+		return -1
+	case x.query.Session != 0:
+		return int(x.query.Session % uint64(m.Ranks)) //nolint:gosec // below a small int
+	case x.query.Prefix != 0:
+		return int(x.query.Prefix % uint64(m.Ranks)) //nolint:gosec // below a small int
+	}
+	return int(x.be.turn.Add(1) % uint64(m.Ranks)) //nolint:gosec // below a small int
+}
+
 // again decides whether this attempt is repeated elsewhere, and if so has
 // chosen and reserved the next replica. Only then is the answer at hand, if
 // there is one, given up: a refusal is better than nothing.
@@ -202,6 +217,7 @@ func (x *exchange) try(view *pools.View) error {
 	}
 	x.out.host, x.out.basePath, x.out.attempt = target.Host(), target.BasePath(), x.attempts
 	x.attempts++
+	x.out.rank = x.rank(&view.Members[x.choice.Index])
 	x.head = appendHead(x.head[:0], &x.ctx.Request.Header, &x.out, x.st.allow)
 	x.call.Head, x.call.Body = x.head, x.body
 	x.call.Bodyless = x.ctx.IsHead()

@@ -26,6 +26,7 @@ type backend struct {
 	hashes  bool // the policy goes by session or prefix
 	budget  *routing.RetryBudget
 	active  atomic.Int64 // requests in flight, for the budget
+	turn    atomic.Uint64
 	targets *targets
 	chosen  [routing.ReasonPanic + 1]atomic.Pointer[prometheus.Counter]
 	secret  []byte // "Bearer ..." sent when the gateway has keys of its own

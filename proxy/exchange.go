@@ -141,7 +141,11 @@ func (x *exchange) run() error {
 	if done, err := x.local(); done || err != nil {
 		return err
 	}
-	return x.attempt()
+	err := x.attempt()
+	if err != nil && x.staleModels() {
+		return nil
+	}
+	return err
 }
 
 // errAnswered ends the steps of a request that has its answer already.

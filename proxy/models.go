@@ -48,12 +48,48 @@ func (st *state) needsMerge() bool {
 	return st.keys.Required()
 }
 
+// keep remembers a list that an engine answered and that was passed on.
+func (l *modelList) keep(body []byte, now time.Time) {
+	entries, err := parseModels(body)
+	if err != nil || len(entries) == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.entries, l.at = entries, now
+}
+
+// old returns whatever list is remembered.
+func (l *modelList) old() []modelEntry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.entries
+}
+
+// staleModels answers from the remembered list when no engine could be asked.
+func (x *exchange) staleModels() bool {
+	if x.route.name != routeModels || len(x.ctx.Request.Header.Peek("Authorization")) > 0 || x.call.Cancelled() {
+		return false
+	}
+	entries := x.st.models.old()
+	if len(entries) == 0 {
+		return false
+	}
+	x.writeModels(entries)
+	return true
+}
+
 // answerModels answers GET /v1/models from the merged list.
 func (x *exchange) answerModels() error {
 	entries, err := x.st.models.get(x)
 	if err != nil {
 		return err
 	}
+	x.writeModels(entries)
+	return nil
+}
+
+func (x *exchange) writeModels(entries []modelEntry) {
 	b := []byte(`{"object":"list","data":[`)
 	n := 0
 	for _, e := range entries {
@@ -67,14 +103,13 @@ func (x *exchange) answerModels() error {
 		n++
 	}
 	b = append(b, `]}`...)
-	x.status, x.outcome = 200, pools.OutcomeOK
+	x.status = 200
 	x.bytesOut = int64(len(b))
 	r := &x.ctx.Response
 	r.SetStatusCode(200)
 	r.Header.SetContentType("application/json")
 	x.ownFields(&r.Header)
 	r.SetBodyRaw(b)
-	return nil
 }
 
 // get returns the list, fresh or, when nothing better can be had, old.
@@ -159,7 +194,7 @@ func (be *backend) askReplica(q *modelsQuestion, view *pools.View, i int) ([]mod
 	}
 	out := outbound{
 		host: target.Host(), basePath: target.BasePath(), requestID: q.requestID,
-		contentLength: -1, authorization: be.secret,
+		contentLength: -1, rank: -1, authorization: be.secret,
 	}
 	if !q.st.keys.Required() {
 		if a := q.header.Peek("Authorization"); len(a) > 0 {
@@ -190,6 +225,7 @@ func (be *backend) askReplica(q *modelsQuestion, view *pools.View, i int) ([]mod
 	return parseModels(body)
 }
 
+// parseModels copies what it returns out of body.
 func parseModels(body []byte) ([]modelEntry, error) {
 	var list struct {
 		Data []json.RawMessage `json:"data"`

@@ -72,6 +72,7 @@ type outbound struct {
 	contentLength  int // -1: no body at all
 	trusted        bool
 	attempt        int // > 0 marks a repetition
+	rank           int // data-parallel rank to pin; -1: the engine chooses
 	facts          *headFacts
 }
 
@@ -119,6 +120,11 @@ func appendHead(dst []byte, req *fasthttp.RequestHeader, o *outbound, allow *req
 		dst = append(dst, '\r', '\n')
 	}
 	dst = appendAllowed(dst, req.RawHeaders(), allow, o)
+	if o.rank >= 0 {
+		dst = append(dst, "X-Data-Parallel-Rank: "...)
+		dst = strconv.AppendInt(dst, int64(o.rank), 10)
+		dst = append(dst, '\r', '\n')
+	}
 	return append(dst, '\r', '\n')
 }
 
@@ -143,6 +149,9 @@ func appendAllowed(dst, raw []byte, allow *requestHeaders, o *outbound) []byte {
 				c |= 0x20
 			}
 			name[i] = c
+		}
+		if o.rank >= 0 && string(name) == "x-data-parallel-rank" {
+			continue // the gateway's own follows
 		}
 		if allow.passes(name, o.trusted) && !o.facts.nominates(name) {
 			dst = append(append(dst, line...), '\r', '\n')

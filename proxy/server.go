@@ -79,7 +79,7 @@ func New(cfg *configs.Config, d Deps) (*Server, error) {
 	if d.Now == nil {
 		d.Now = time.Now
 	}
-	r, err := relay.New(relay.Config{Now: d.Now})
+	r, err := relay.New(relay.Config{Now: d.Now, Buffer: int(cfg.Limits.StreamBuffer)})
 	if err != nil {
 		return nil, err
 	}

@@ -131,6 +131,67 @@ pools:
 	}
 }
 
+func TestModelsOfTheOnlyPoolAreKeptToo(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	var up atomic.Bool
+	up.Store(true)
+	g := startGateway(t, strings.Replace(poolYAML("", modelsEngine(t, &calls, &up, "m")), ", aliases: [alias]", "", 1))
+	get := func() reply {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/v1/models", http.NoBody)
+		return g.do(req)
+	}
+	fresh := get()
+	if fresh.status != 200 || !strings.Contains(fresh.body, `"extra":[1.0]`) {
+		t.Fatalf("%+v", fresh)
+	}
+	for i := range g.fleet.Pools()[0].View().Members {
+		if err := g.fleet.Pools()[0].Drain(g.fleet.Pools()[0].View().Members[i].ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := get(); r.status != 200 || r.body != fresh.body {
+		t.Fatalf("%+v", r)
+	}
+}
+
+func TestRankIsPinnedForReplicasThatHaveSeveral(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	seen := map[string]int{}
+	url := engine(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		seen[strings.Join(r.Header.Values("X-Data-Parallel-Rank"), ",")]++
+		_, _ = io.WriteString(w, "{}")
+	})
+	start := func(policy string) *gateway {
+		text := poolYAML("  policy: "+policy+"\n", url)
+		return startGateway(t, strings.Replace(text, "{id: r0,", "{id: r0, ranks: 4,", 1))
+	}
+	ranks := func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		defer clear(seen)
+		return fmt.Sprint(seen)
+	}
+	g := start("round_robin")
+	for range 8 {
+		g.post("/v1/chat/completions", chat, "X-Data-Parallel-Rank", "9")
+	}
+	if got := ranks(); got != "map[0:2 1:2 2:2 3:2]" {
+		t.Fatalf("in turn: %s", got)
+	}
+	g = start("session")
+	for range 8 {
+		g.post("/v1/chat/completions", chat, "X-Session-Id", "s")
+	}
+	if got := ranks(); !strings.HasSuffix(got, ":8]") {
+		t.Fatalf("by session: %s", got)
+	}
+}
+
 func TestUsageIsAskedForAndTakenOutAgain(t *testing.T) {
 	t.Parallel()
 	var got box[string]

@@ -12,8 +12,16 @@ import (
 type Config struct {
 	Loops int           // 0: one per processor
 	Tick  time.Duration // how often limits are looked at; 0: 250ms
-	Now   func() time.Time
+	// Buffer is how much is read from an engine at once, and so the most that
+	// waits here for a client that does not read; 0: 64 KiB.
+	Buffer int
+	Now    func() time.Time
 }
+
+const (
+	defaultBuffer = 64 << 10
+	minBuffer     = 4 << 10
+)
 
 // Relay runs streams. It is safe for concurrent use.
 type Relay struct {
@@ -39,6 +47,10 @@ func New(cfg Config) (*Relay, error) {
 	if cfg.Tick <= 0 {
 		cfg.Tick = 250 * time.Millisecond
 	}
+	if cfg.Buffer <= 0 {
+		cfg.Buffer = defaultBuffer
+	}
+	cfg.Buffer = max(cfg.Buffer, minBuffer)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}

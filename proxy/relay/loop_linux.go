@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	scratchSize = 64 << 10
-	batchSize   = 256
+	batchSize = 256
 	// turnReads bounds what one stream may move before others get a turn.
 	turnReads = 16
 	// clientBit marks an event of a stream's client side.
@@ -72,7 +71,7 @@ func newLoop(r *Relay) (*loop, error) {
 	}
 	l := &loop{
 		r: r, epoll: ep, poll: os.NewFile(uintptr(ep), "relay"), done: make(chan struct{}),
-		scratch: make([]byte, frameRoom+scratchSize+tailRoom),
+		scratch: make([]byte, frameRoom+r.cfg.Buffer+tailRoom),
 		slots:   make([]slot, 1), // slot 0 is the eventfd
 	}
 	l.post = l.postMail
@@ -274,7 +273,7 @@ func (l *loop) engineReadable(s *Stream, closed bool, now time.Time) {
 	}
 	for range turnReads {
 		buf := l.scratch
-		n, err := readNonblock(s.os.upstream, buf[frameRoom:frameRoom+scratchSize])
+		n, err := readNonblock(s.os.upstream, buf[frameRoom:len(buf)-tailRoom])
 		var out []byte
 		switch {
 		case n > 0:
@@ -294,7 +293,7 @@ func (l *loop) engineReadable(s *Stream, closed bool, now time.Time) {
 		if s.settle(l) {
 			return
 		}
-		if n < scratchSize && !closed {
+		if n < l.r.cfg.Buffer && !closed {
 			return // drained: the next byte is a new edge
 		}
 	}
