@@ -31,6 +31,7 @@ type exchange struct {
 	watched   *watch.Conn
 	principal auth.Principal
 	keyed     bool // the gateway checked the caller's key
+	parsed    bool // the body was JSON and scanned speaks of it
 
 	scanned scan.Result
 	editor  scan.Editor
@@ -113,7 +114,7 @@ func (x *exchange) release() {
 	s := x.server
 	x.record, x.server, x.st, x.ctx, x.watched = nil, nil, nil, nil, nil
 	x.own = record{}
-	x.principal, x.keyed, x.handed = auth.Principal{}, false, false
+	x.principal, x.keyed, x.parsed, x.handed = auth.Principal{}, false, false, false
 	x.body, x.total, x.framing, x.out = nil, time.Time{}, headFacts{}, outbound{}
 	x.call.Head, x.call.Body = nil, nil
 	x.query, x.in = routing.Query{Exclude: x.query.Exclude[:0]}, routing.Input{}
@@ -173,11 +174,13 @@ func (x *exchange) identify() error {
 		return errAnswered
 	}
 	r, methodOK := x.st.routes.lookup(h.Method(), x.target())
-	if r == nil {
+	if r == nil || !methodOK {
 		// The key is asked for first, so that paths cannot be probed without.
 		if err := x.authenticate(); err != nil {
 			return err
 		}
+	}
+	if r == nil {
 		return &Error{Status: 404, Code: codeNotFound, Public: "no such route"}
 	}
 	x.route = r
@@ -208,11 +211,13 @@ func (x *exchange) findRequestID() string {
 	return x.server.ids.next()
 }
 
-// read scans the body for what routing needs, and splices out what a client may
-// not say.
+// read scans the body for what routing needs. JSON on a passthrough path is
+// scanned too: /invocations dispatches on the shape of its body, so what a client
+// may not say must be found there as well.
 func (x *exchange) read() error {
 	x.body = x.ctx.Request.Body()
-	if !x.route.has(flagScan) {
+	x.parsed = x.route.has(flagScan) || len(x.body) > 0 && isJSON(x.ctx.Request.Header.ContentType())
+	if !x.parsed {
 		return nil
 	}
 	lim := scan.Limits{Depth: x.st.cfg.Listen.MaxJSONDepth}
@@ -241,27 +246,59 @@ const (
 	maxReservedAnswers = 16
 )
 
-// resolve finds the pool that serves the model.
+// isJSON looks at the media type, without its parameters.
+func isJSON(contentType []byte) bool {
+	if i := bytes.IndexByte(contentType, ';'); i >= 0 {
+		contentType = contentType[:i]
+	}
+	return isName(bytes.TrimSpace(contentType), "application/json")
+}
+
+// resolve finds the pool that serves the model, or that holds the state asked
+// about.
 func (x *exchange) resolve() error {
-	name := string(x.scanned.Model)
-	if !x.route.has(flagScan) {
-		name = ""
+	name := ""
+	if x.parsed {
+		name = string(x.scanned.Model)
 	}
 	be, id, aliased := x.server.pool(x.st, name)
+	if x.route.has(flagStateful) {
+		if holder := x.holder(); holder != nil {
+			be = holder
+		}
+	}
 	if be == nil {
 		return &Error{Status: 404, Code: codeModelUnknown, Public: "the model does not exist or is not served here"}
 	}
-	if name != "" && x.keyed && !x.principal.AllowsModel(name) {
+	// A key that is limited to models may not leave the model to the engine, nor
+	// use a path on which it cannot be told.
+	open := x.route.has(flagStateful) || x.route.name == routeModels
+	if x.keyed && !open && !x.principal.AllowsModel(name) && (id == name || !x.principal.AllowsModel(id)) {
 		return &Error{Status: 403, Code: codeModelDenied, Public: "this key may not use the model"}
 	}
-	x.be, x.model = be, id
-	if !aliased && x.route.has(flagScan) {
-		x.model = name
+	x.be, x.model = be, name
+	if aliased {
+		x.model = id
 	}
-	if !x.route.has(flagScan) {
-		return nil
+	if x.parsed {
+		x.edit(aliased)
 	}
-	x.edit(aliased)
+	return nil
+}
+
+// holder is the pool that holds the stored state in the path; nil unknown.
+func (x *exchange) holder() *backend {
+	for _, id := range x.stateIDs() {
+		pool, _, ok := x.server.sessions.get(id)
+		if !ok {
+			continue
+		}
+		for _, be := range x.st.backends {
+			if be.cfg.Name == pool {
+				return be
+			}
+		}
+	}
 	return nil
 }
 

@@ -174,7 +174,7 @@ func (m *metrics) settled(r *record) {
 	m.status(h, r).Inc()
 	h.duration.Observe(r.ended.Sub(r.started).Seconds())
 	if r.code != "" {
-		if r.stream {
+		if r.relayed {
 			m.streamEnd.WithLabelValues(r.code).Inc()
 		} else {
 			m.refused(r.code)
@@ -183,7 +183,7 @@ func (m *metrics) settled(r *record) {
 	if r.route == nil || !r.route.has(flagGenerates) || r.be == nil {
 		return
 	}
-	if r.stream && !r.firstByte.IsZero() {
+	if r.relayed && r.stream && !r.firstByte.IsZero() {
 		h.ttft.Observe(r.firstByte.Sub(r.started).Seconds())
 	}
 	source := 0

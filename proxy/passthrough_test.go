@@ -154,6 +154,26 @@ func TestInjectionFieldsAreStripped(t *testing.T) {
 	}
 }
 
+func TestInjectionFieldsAreStrippedOnPassthroughPaths(t *testing.T) {
+	t.Parallel()
+	var got box[string]
+	g := startGateway(t, "routes: {passthrough: [/invocations]}\n"+poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got.set(string(b))
+	})))
+	g.post("/invocations", `{"prompt":"x","kv_transfer_params":{"remote_host":"evil"}}`)
+	if got.get() != `{"prompt":"x"}` {
+		t.Fatalf("engine got %q", got.get())
+	}
+	if r := g.post("/invocations", `{"kv_transfer_params":NaN}`); r.status != 400 {
+		t.Fatalf("%+v", r)
+	}
+	g.post("/invocations", "--x\r\nraw", "Content-Type", "multipart/form-data; boundary=x")
+	if got.get() != "--x\r\nraw" {
+		t.Fatalf("engine got %q", got.get())
+	}
+}
+
 func TestAliasIsRewrittenInPlace(t *testing.T) {
 	t.Parallel()
 	var got box[string]

@@ -37,7 +37,8 @@ type record struct {
 	status       int
 	code         string // penstock_... when refused or failed
 	cause        error
-	stream       bool
+	stream       bool // asked for as a stream
+	relayed      bool // its status was sent and the rest follows
 	injectedUse  bool // we asked for usage on the client's behalf
 	promptTokens int64
 	outputMax    int64

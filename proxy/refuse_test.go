@@ -38,6 +38,9 @@ func TestKeys(t *testing.T) {
 	if r := g.post("/v1/chat/completions", `{"model":"other","messages":[]}`, "Authorization", "Bearer sk-good"); r.status != 403 {
 		t.Fatalf("%+v", r)
 	}
+	if r := g.post("/v1/chat/completions", `{"messages":[]}`, "Authorization", "Bearer sk-good"); r.status != 403 {
+		t.Fatalf("a limited key left the model to the engine: %+v", r)
+	}
 	if r := g.post("/nowhere", chat); r.status != 401 {
 		t.Fatalf("paths can be probed without a key: %+v", r)
 	}

@@ -26,7 +26,7 @@ func (x *exchange) sessionHash() uint64 {
 			return hashNonZero(v)
 		}
 	}
-	if !x.route.has(flagScan) {
+	if !x.parsed {
 		return 0
 	}
 	r := &x.scanned
@@ -44,7 +44,7 @@ const defaultPrefixBytes = 1024
 // prefixHash stands for the start of the prompt: requests that share a system
 // prompt and a first turn get the same.
 func (x *exchange) prefixHash() uint64 {
-	if !x.route.has(flagScan) {
+	if !x.parsed {
 		return 0
 	}
 	for _, f := range promptFields {

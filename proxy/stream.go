@@ -109,7 +109,7 @@ func (x *exchange) relayRaw() error {
 func (x *exchange) newStream() *stream {
 	x.status = x.call.Response.Status
 	rec := x.own // the exchange goes back to its pool; the stream lives on
-	rec.stream = true
+	rec.relayed = true
 	st := &stream{record: &rec, watched: x.watched}
 	x.record = st.record
 	return st
@@ -133,7 +133,7 @@ func (x *exchange) handOver(st *stream, first []byte) error {
 	}
 	from, ok := x.call.Detach()
 	if !ok {
-		x.stream = false // refused like any other
+		x.relayed = false // refused like any other
 		return &Error{Status: statusClientGone, Code: codeClientGone, Cause: upstream.ErrCancelled}
 	}
 	st.from, st.body = from, from.Body
