@@ -112,7 +112,7 @@ func (a *app) start(ctx context.Context) error {
 	a.wg.Go(func() { _ = a.watcher.Run(run) })
 	a.probes = newProbes(run, a.fleet, a.log, a.addresses.Check)
 	a.probes.follow(a.cfg.Load())
-	err := a.listenData(run)
+	data, err := a.listenData(run)
 	if err == nil {
 		err = a.listenAdmin(run)
 	}
@@ -120,39 +120,42 @@ func (a *app) start(ctx context.Context) error {
 		a.close()
 		return err
 	}
+	// Clients come last: those that a failing start had accepted would be reset,
+	// while the process that hands its sockets over still serves.
+	a.wg.Go(func() {
+		if err := a.server.Serve(data); err != nil {
+			a.failed <- err
+		}
+	})
 	a.sockets.CloseUnused()
 	return nil
 }
 
-func (a *app) listenData(ctx context.Context) error {
+// listenData prepares the data listener; nothing accepts from it yet.
+func (a *app) listenData(ctx context.Context) (net.Listener, error) {
 	cfg := &a.cfg.Load().Listen
 	socket, err := a.sockets.Listen(ctx, "data", "tcp", cfg.Address)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w", cfg.Address, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w", cfg.Address, err)
 	}
 	a.data, err = listen.New(socket, listen.Options{
 		MaxConns: cfg.MaxConnections, MaxConnsPerIP: cfg.MaxConnectionsPerIP,
 		UserTimeout: cfg.UserTimeout.D(), TLS: cfg.TLS != nil, Wrap: a.server.WrapConn,
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ln, scheme := net.Listener(a.data), "http"
 	if cfg.TLS != nil {
 		scheme = "https"
 		a.dataTLS, err = a.secure(ctx, ln, cfg.TLS)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ln = a.dataTLS
 	}
 	a.dataURL = scheme + "://" + socket.Addr().String()
-	a.wg.Go(func() {
-		if err := a.server.Serve(ln); err != nil {
-			a.failed <- err
-		}
-	})
-	return nil
+	return ln, nil
 }
 
 // secure puts TLS on a listener and watches its files.
