@@ -77,16 +77,23 @@ func TestClientThatLeavesBeforeTheFirstByteClosesTheUpstream(t *testing.T) {
 					return false
 				})
 				g := start(t, []string{s.URL}, nil)
-				const clients = 7
+				const clients = 20
+				var slowest time.Duration
 				for range clients {
 					c := g.dial()
 					g.send(c, (&Chat{Stream: stream}).Raw())
 					await(t, received, "the request at the engine")
+					left := time.Now()
 					if err := leave(c); err != nil {
 						t.Fatal(err)
 					}
 					await(t, closed, "the engine's connection closed")
+					slowest = max(slowest, time.Since(left))
 					_ = c.Close()
+				}
+				t.Logf("the engine's connection was closed within %s", slowest)
+				if slowest > 3*time.Second {
+					t.Error("that is not at once")
 				}
 				g.neutral(clients)
 			})

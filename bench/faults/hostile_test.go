@@ -189,3 +189,49 @@ func TestAdminServesItsOwnPathsAndNothingBeside(t *testing.T) {
 		_ = c.Close()
 	}
 }
+
+// With keys, nothing is served without one, however the target or the Host is
+// spelled, and paths cannot be probed.
+func TestNoSpellingOfATargetGetsAroundTheKey(t *testing.T) {
+	real(t)
+	e := engine(t, 0)
+	g := start(t, []string{e.URL}, func(c *configs.Config) {
+		c.Auth.Keys = []configs.APIKey{{ID: "team", SHA256: strings.Repeat("0", 64)}}
+		c.Routes.PassthroughAll = true
+	})
+	body := (&Chat{Tokens: 1}).Body()
+	for _, target := range []string{
+		"/v1/chat/completions", "/v1/chat/completions?", "/v1/chat/completions/", "//v1/chat/completions", "/V1/chat/completions",
+		"/health/../v1/chat/completions", "/v1/chat/completions#/health", "/health%2f..%2fv1/chat/completions",
+		"http://g/v1/chat/completions", "/v1/models", "/nowhere", "/v1/chat/completions%00", "*",
+	} {
+		for _, host := range []string{"g", "g/#", "g?/health", "localhost/health", "127.0.0.1"} {
+			raw := strings.Replace(RawPost(target, body), "Host: gateway", "Host: "+host, 1)
+			if a := g.ask(raw); a.StatusCode != http.StatusUnauthorized && a.StatusCode != http.StatusBadRequest {
+				t.Errorf("%s, Host %s: got %s", target, host, a)
+			}
+		}
+	}
+	if n := e.Stats().Received; n != 0 {
+		t.Errorf("%d requests reached the engine", n)
+	}
+}
+
+func TestReplicaAtAForbiddenAddressIsNotRegistered(t *testing.T) {
+	real(t)
+	e := engine(t, 0)
+	g := start(t, []string{e.URL}, nil)
+	for _, url := range []string{
+		"http://169.254.169.254", "http://[::ffff:169.254.169.254]:80", "http://2852039166", "http://0xa9fea9fe", "http://8.8.8.8:80",
+		"http://[fe80::1]:80", "http://0.0.0.0:80", "http://[::]:80", "http://224.0.0.1", "file:///etc/passwd", "gopher://127.0.0.1",
+		"http://user:pass@127.0.0.1:1", "http://127.0.0.1:1/?x=1", "//127.0.0.1:1", "http://", "http://127.0.0.1:99999",
+	} {
+		status, body, err := g.Ask(t.Context(), http.MethodPost, "/api/v1/replicas", `{"url":"`+url+`"}`)
+		if err != nil || status < 400 || status >= 500 {
+			t.Errorf("%s: status %d, %v: %s", url, status, err, body)
+		}
+	}
+	if m, err := g.Metrics(t.Context()); err != nil || m.Sum("penstock_replica_weight") != 1 {
+		t.Errorf("the fleet has grown: %v, %v", m.Sum("penstock_replica_weight"), err)
+	}
+}

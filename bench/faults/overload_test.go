@@ -4,12 +4,15 @@ package faults
 
 import (
 	"net/http"
+	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"penstock/bench/enginesim"
 	"penstock/configs"
 )
 
@@ -91,4 +94,45 @@ func TestRequestsBeyondTheLimitAreRefusedAtOnce(t *testing.T) {
 	g.eventually("service again", func() bool {
 		return g.ask((&Chat{Tokens: 1}).Raw()).StatusCode == http.StatusOK
 	})
+}
+
+// Bodies wait in memory for engines that do not answer: beyond the limit they
+// are refused, and the memory is free again when their clients have gone.
+func TestBodiesBeyondTheMemoryLimitAreRefused(t *testing.T) {
+	real(t)
+	e := engine(t, 0)
+	e.SetFault(enginesim.Fault{Cut: enginesim.CutHang})
+	g := start(t, []string{e.URL}, func(c *configs.Config) { c.Limits.MaxBodyMemory, c.Listen.MaxBodyBytes = 4<<20, 2<<20 })
+	large := &Chat{Prompt: strings.Repeat("x", 1<<20), Tokens: 1}
+	var held []*Client
+	for i := range 3 { // a fourth goes over
+		c := g.dial()
+		g.send(c, large.Raw())
+		g.eventually("the body in memory", func() bool { return g.metric("penstock_body_bytes") > float64(i+1)*(1<<20) })
+		held = append(held, c)
+	}
+	a := g.asks(large.Raw(), http.StatusServiceUnavailable)
+	if a.Header.Get("Retry-After") == "" || a.Failed == "" {
+		t.Errorf("got %s", a)
+	}
+	for _, c := range held {
+		_ = c.Close()
+	}
+	g.eventually("the memory free", func() bool { return g.metric("penstock_body_bytes") == 0 })
+	e.SetFault(enginesim.Fault{})
+	g.asks(large.Raw(), http.StatusOK)
+}
+
+// A full disk costs log lines, not requests.
+func TestAccessLogOnAFullDiskCostsNoRequest(t *testing.T) {
+	real(t)
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full")
+	}
+	e := engine(t, 0)
+	g := start(t, []string{e.URL}, func(c *configs.Config) { c.Log.AccessFile = "/dev/full" })
+	l := startLoad(t, g.Data, 4)
+	l.passes(200)
+	g.eventually("lost lines counted", func() bool { return g.metric("penstock_access_log_dropped_total") > 0 })
+	l.finish()
 }

@@ -58,6 +58,66 @@ func (r *rig) exits(want int) {
 	}
 }
 
+// A successor that cannot start must leave its predecessor in charge: one with a
+// bad file, and one that fails after it has been handed the sockets.
+func TestFailedSuccessorLeavesThePredecessorServing(t *testing.T) {
+	real(t)
+	e := engine(t, 2*time.Millisecond)
+	socket := filepath.Join(t.TempDir(), "handover")
+	g := start(t, []string{e.URL}, func(c *configs.Config) { c.Listen.HandoverSocket = socket })
+	taken, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	bad, late := Config(e.URL), Config(e.URL)
+	bad.Pools[0].Policy = "no such policy"
+	late.Admin.ExternalMetrics = taken.Addr().String()
+	l := startLoad(t, g.Data, 4)
+	for range 3 {
+		for name, cfg := range map[string]*configs.Config{"bad": bad, "late": late} {
+			cfg.Listen.HandoverSocket = socket
+			path := filepath.Join(t.TempDir(), name+".yaml")
+			if err := WriteConfig(path, cfg); err != nil {
+				t.Fatal(err)
+			}
+			if next, err := binary.Serve(t.Context(), path, "--takeover"); err == nil {
+				t.Errorf("%s: a successor started", name)
+				_ = next.Close()
+			}
+			l.passes(20)
+		}
+	}
+	l.finish()
+	select {
+	case <-g.Exited():
+		t.Error("the predecessor has gone")
+	default:
+	}
+}
+
+// After kill -9 the handover socket's file is still there, and nobody behind it.
+func TestStartAfterACrashNeedsNoCleaning(t *testing.T) {
+	real(t)
+	e := engine(t, 0)
+	socket := filepath.Join(t.TempDir(), "handover")
+	g := launch(t, []string{e.URL}, func(c *configs.Config) { c.Listen.HandoverSocket = socket })
+	cfg := Config(e.URL)
+	cfg.Listen.Address, cfg.Admin.Address, cfg.Listen.HandoverSocket = g.Data, g.Admin, socket
+	for range 3 {
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		next, err := binary.Start(t.Context(), t.TempDir(), cfg, "--takeover")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g = adopt(t, next)
+		g.asks((&Chat{Tokens: 1}).Raw(), http.StatusOK)
+	}
+	g.settles()
+}
+
 func TestSIGTERMTurnsUnreadyFirstThenFinishesStreams(t *testing.T) {
 	real(t)
 	e := engine(t, 2*time.Millisecond)
