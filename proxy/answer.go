@@ -49,6 +49,9 @@ func (x *exchange) answerBuffered() error {
 	x.judge(x.status)
 	if x.status == 200 && x.route.has(flagGenerates) {
 		x.usage, _ = sse.UsageFromBody(x.route.api, body)
+		if !x.usage.Known {
+			x.usage.Prompt, x.usage.Completion = x.promptTokens, int64(max(len(body)-answerEnvelope, 0)/bytesPerToken)
+		}
 	}
 	if x.status == 200 && x.route.api == sse.APIResponses {
 		x.remember(body)
@@ -63,6 +66,10 @@ func (x *exchange) answerBuffered() error {
 	}
 	return nil
 }
+
+// answerEnvelope is about what vLLM's JSON around a generated text takes; it is
+// left out of an estimate of output tokens.
+const answerEnvelope = 600
 
 func (x *exchange) readBody() error {
 	for {

@@ -144,6 +144,7 @@ func (st *state) askModels(x *exchange) ([]modelEntry, error) {
 	for i, be := range st.backends {
 		ask := modelsQuestion{st: st, requestID: x.requestID, now: x.server.now}
 		x.ctx.Request.Header.CopyTo(&ask.header) // even reading one is not safe in parallel
+		ask.header.SetMethod(fasthttp.MethodGet) // also for a HEAD
 		wg.Go(func() { lists[i], errs[i] = be.askModels(&ask) })
 	}
 	wg.Wait()
