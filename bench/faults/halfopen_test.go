@@ -134,7 +134,7 @@ func TestEngineBehindADeadCableIsGivenUp(t *testing.T) {
 	t.Cleanup(func() { _ = e.Close() })
 	g := start(t, []string{e.URL}, pool(func(p *configs.Pool) {
 		p.Connections.KeepAlive, p.Connections.UserTimeout = ms(1000), ms(1500)
-		p.Timeouts.Dial = ms(500)
+		p.Timeouts.Dial = ms(3000) // the first packet of a new cable may be lost
 	}))
 	_, stream := g.open(&Chat{Tokens: 5000, Stream: true}, 3)
 	waiting := g.dial()

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"penstock/bench/enginesim"
 	"penstock/configs"
 )
 
@@ -100,9 +99,15 @@ func TestRequestsBeyondTheLimitAreRefusedAtOnce(t *testing.T) {
 // are refused, and the memory is free again when their clients have gone.
 func TestBodiesBeyondTheMemoryLimitAreRefused(t *testing.T) {
 	real(t)
-	e := engine(t, 0)
-	e.SetFault(enginesim.Fault{Cut: enginesim.CutHang})
-	g := start(t, []string{e.URL}, func(c *configs.Config) { c.Limits.MaxBodyMemory, c.Listen.MaxBodyBytes = 4<<20, 2<<20 })
+	var working atomic.Bool
+	s := script(t, func(c *tcp, _ *http.Request, _ []byte) bool {
+		if working.Load() {
+			return say(c, jsonAnswer("x"))
+		}
+		_, _ = c.Read(make([]byte, 1)) // returns when the gateway closes
+		return false
+	})
+	g := start(t, []string{s.URL}, func(c *configs.Config) { c.Limits.MaxBodyMemory, c.Listen.MaxBodyBytes = 4<<20, 2<<20 })
 	large := &Chat{Prompt: strings.Repeat("x", 1<<20), Tokens: 1}
 	var held []*Client
 	for i := range 3 { // a fourth goes over
@@ -119,7 +124,7 @@ func TestBodiesBeyondTheMemoryLimitAreRefused(t *testing.T) {
 		_ = c.Close()
 	}
 	g.eventually("the memory free", func() bool { return g.metric("penstock_body_bytes") == 0 })
-	e.SetFault(enginesim.Fault{})
+	working.Store(true)
 	g.asks(large.Raw(), http.StatusOK)
 }
 
