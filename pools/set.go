@@ -218,6 +218,14 @@ func (s *Set) change(f func() error) error {
 	return nil
 }
 
+// Sync waits for a change under way: the view read next includes it. A replica is
+// marked as leaving a moment before the view without it is published, so who finds
+// nothing eligible calls this once before giving up.
+func (s *Set) Sync() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+}
+
 // rename is change for what may alter the model names of the pool.
 func (s *Set) rename(f func() error) error {
 	if err := s.change(f); err != nil {

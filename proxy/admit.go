@@ -67,7 +67,14 @@ func (s *Server) requestConfig(h *fasthttp.RequestHeader) fasthttp.RequestConfig
 		return c
 	}
 	if n < 0 {
-		n = int64(l.MaxBodyBytes) // chunked: the most there can be
+		// Chunked. A head that will be refused must not wait for its body, which
+		// may never come: with this limit protocolError gets it now.
+		var facts headFacts
+		if checkFraming(h, l.MaxHeaderFields, &facts) != faultNone {
+			c.MaxRequestBodySize, c.ReadTimeout = 1, time.Second
+			return c
+		}
+		n = int64(l.MaxBodyBytes) // the most there can be
 	}
 	c.ReadTimeout = l.HeaderTimeout.D()
 	if l.BodyMinRate > 0 {

@@ -229,6 +229,13 @@ func (s *Server) protocolError(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		e = &Error{Status: 408, Code: codeTimeout, Public: "the request took too long to arrive", Close: true, Cause: err}
 	}
+	var facts headFacts
+	if h := &ctx.Request.Header; len(h.RawHeaders()) > 0 {
+		if f := checkFraming(h, s.state.Load().cfg.Listen.MaxHeaderFields, &facts); f != faultNone && e.Status != 408 {
+			s.metrics.framing(f)
+			e = errFraming(f)
+		}
+	}
 	s.metrics.refused(e.Code)
 	writeError(ctx, apiOf(ctx), e)
 }

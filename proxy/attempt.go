@@ -3,7 +3,6 @@ package proxy
 import (
 	"bytes"
 	"errors"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -167,31 +166,35 @@ func parseRetryAfter(v []byte) time.Duration {
 	return min(time.Duration(n)*time.Second, maxRetryAfter)
 }
 
-// maxChoices bounds how often a choice may lose a race for its replica. A replica
-// is marked as gone a moment before the view without it is published, so this
-// is also how long one waits for a writer of the view.
-const maxChoices = 1000
+// maxChoices bounds how often a choice may lose a race for its replica.
+const maxChoices = 16
 
 // choose picks a replica and reserves it in one step; when the reservation
-// fails, because others were faster, it picks once more.
+// fails, because others were faster or the pool has changed, it picks again.
 func (x *exchange) choose() (*pools.View, error) {
+	set := x.be.set
 	for range maxChoices {
-		view := x.be.set.View()
+		view := set.View()
 		x.be.policy.Choose(x.input(view, x.call.Now), &x.choice)
 		x.tried = x.choice.Tried
 		if x.choice.Index < 0 {
+			// A change under way may have marked the old replicas as leaving
+			// and not published the new ones yet.
+			if set.Sync(); set.View().Version != view.Version {
+				continue
+			}
 			return nil, x.noReplica()
 		}
 		m := &view.Members[x.choice.Index]
-		lease, err := x.be.set.AcquireMember(*m, x.query.Cost)
+		lease, err := set.AcquireMember(*m, x.query.Cost)
 		if err == nil {
 			x.lease, x.replica, x.why = lease, m.ID, x.choice.Why
 			x.server.metrics.chosen(x.be, x.why)
 			return view, nil
 		}
 		if errors.Is(err, pools.ErrGone) {
-			runtime.Gosched()
-			continue // the view has moved on, or is about to
+			set.Sync()
+			continue
 		}
 		x.query.Exclude = append(x.query.Exclude, m.ID)
 	}

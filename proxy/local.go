@@ -45,7 +45,9 @@ func (s *Server) Ready() (bool, string) {
 	for _, be := range s.state.Load().backends {
 		view := be.set.View()
 		for i := range view.Members {
-			if view.Members[i].Eligible("") {
+			// Health counts here even in a panic: somebody else in front of us
+			// may know of a healthier gateway.
+			if st := view.Members[i].State(); st == pools.StateReady || st == pools.StatePending {
 				return true, ""
 			}
 		}

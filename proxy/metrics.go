@@ -133,7 +133,7 @@ func (m *metrics) handles(r *record) *handles {
 	}
 	model := m.modelLabel(r.model)
 	if model == "other" {
-		key.model = "" // do not cache one entry per invented name
+		key.model = "\x00other" // one entry for all invented names
 	}
 	h := &handles{
 		ttft: m.ttft.WithLabelValues(key.pool, model), itl: m.itl.WithLabelValues(key.pool, model),

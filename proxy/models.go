@@ -118,21 +118,22 @@ func (l *modelList) get(x *exchange) ([]modelEntry, error) {
 	ttl := x.st.cfg.Limits.ModelsCacheTTL.D()
 	// A client's own key may see more or less than another's.
 	private := len(x.ctx.Request.Header.Peek("Authorization")) > 0 && !x.st.keys.Required()
+	if private {
+		return x.st.askModels(x)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !private && l.entries != nil && now.Sub(l.at) < ttl {
+	if l.entries != nil && now.Sub(l.at) < ttl {
 		return l.entries, nil
 	}
 	entries, err := x.st.askModels(x)
-	if err != nil && len(entries) == 0 {
-		if l.entries != nil && !private {
+	if err != nil {
+		if l.entries != nil {
 			return l.entries, nil
 		}
 		return nil, err
 	}
-	if !private {
-		l.entries, l.at = entries, now
-	}
+	l.entries, l.at = entries, now
 	return entries, nil
 }
 
@@ -158,7 +159,10 @@ func (st *state) askModels(x *exchange) ([]modelEntry, error) {
 			}
 		}
 	}
-	return all, errors.Join(errs...)
+	if len(all) > 0 {
+		return all, nil // from those that answered
+	}
+	return nil, errors.Join(errs...)
 }
 
 // modelsQuestion is the client's request for the list, on its way to one pool.

@@ -8,20 +8,10 @@ import (
 	"penstock/proxy/scan"
 )
 
-// defaultSessionHeaders are searched in order when the pool names none
-// (routers.md: the router family's own order).
-var defaultSessionHeaders = []string{
-	"X-Session-Id", "X-Conversation-Id", "X-User-Id", "X-Tenant-Id",
-}
-
 // sessionHash identifies the conversation or the caller that a sticky policy
 // keeps together; 0 when nothing does.
 func (x *exchange) sessionHash() uint64 {
-	names := x.be.cfg.PolicyOptions.SessionHeaders
-	if len(names) == 0 {
-		names = defaultSessionHeaders
-	}
-	for _, n := range names {
+	for _, n := range x.be.cfg.PolicyOptions.SessionHeaders {
 		if v := x.ctx.Request.Header.Peek(n); len(v) > 0 {
 			return hashNonZero(v)
 		}

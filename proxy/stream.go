@@ -96,6 +96,9 @@ func (x *exchange) relayEvents() error {
 	}
 	st.reserved = x.outputMax
 	x.lease.PromptDone()
+	if x.route.api == sse.APIResponses {
+		x.remember(x.first)
+	}
 	out, _ := st.Payload(x.first, x.firstByte)
 	return x.handOver(st, out)
 }

@@ -50,6 +50,7 @@ type app struct {
 
 	reloading sync.Mutex // serialises apply
 	wg        sync.WaitGroup
+	run       context.Context //nolint:containedctx // the life of the background work, ended by stop
 	stop      context.CancelFunc
 	failed    chan error // a listener died
 }
@@ -108,7 +109,7 @@ func newApp(cfg *configs.Config, o appOptions) (*app, error) {
 // started is ended again.
 func (a *app) start(ctx context.Context) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
-	a.stop = stop
+	a.run, a.stop = run, stop
 	a.wg.Go(func() { _ = a.watcher.Run(run) })
 	a.probes = newProbes(run, a.fleet, a.log, a.addresses.Check)
 	a.probes.follow(a.cfg.Load())
@@ -252,14 +253,17 @@ func (a *app) serveAdmin(ctx context.Context, name, address string, tls *configs
 	return url, nil
 }
 
+var errNoFile = errors.New("cannot reload: the configuration did not come from a file")
+
 // applyFromSource reads the configuration again and applies it.
 func (a *app) applyFromSource(ctx context.Context) error {
-	if a.reload == nil {
-		return errors.New("cannot reload: the configuration did not come from a file")
-	}
 	a.reloading.Lock()
 	defer a.reloading.Unlock()
-	next, err := a.reload(ctx)
+	var next *configs.Config
+	err := errNoFile
+	if a.reload != nil {
+		next, err = a.reload(ctx)
+	}
 	if err == nil {
 		err = a.apply(next)
 	}
@@ -305,8 +309,12 @@ func (a *app) shutdown(settle, drain time.Duration) error {
 		timer := time.NewTimer(settle)
 		<-timer.C
 	}
-	a.sockets.Stop()
-	a.data.Stop()
+	// The admin listener stays until the end: a drain can last minutes and is
+	// when metrics are wanted. Sockets that a successor holds are left to it.
+	if a.sockets.Handed() {
+		a.sockets.Stop()
+	}
+	_ = a.data.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()
 	err := a.server.Drain(ctx)

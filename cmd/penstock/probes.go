@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/netip"
 	"sync"
+	"syscall"
 	"time"
 
 	"penstock/configs"
@@ -34,7 +36,7 @@ type probes struct {
 // poolProbes is what runs for one pool.
 type poolProbes struct {
 	tls    configs.ClientTLS
-	client *http.Client // for the worker API's small questions
+	client *http.Client // for the worker API's small questions; checks addresses at each dial
 	stop   context.CancelFunc
 }
 
@@ -82,13 +84,23 @@ func (p *probes) begin(set *pools.Set, cfg *configs.Pool) *poolProbes {
 	scraper := load.New(set, load.Options{TLS: secure, AllowAddr: p.allow, Seed: seed})
 	p.wg.Go(func() { prober.Run(ctx) })
 	p.wg.Go(func() { scraper.Run(ctx) })
-	return &poolProbes{tls: cfg.TLS, client: smallClient(secure), stop: stop}
+	return &poolProbes{tls: cfg.TLS, client: smallClient(secure, p.allow), stop: stop}
 }
 
 // smallClient asks engines the worker API's questions; it keeps no connection.
-func smallClient(secure *tls.Config) *http.Client {
+// The address is checked at each dial, since a registered name can change what
+// it resolves to. Configured replicas are held to the same rule here: those that
+// lie outside it cannot be asked through the worker API.
+func smallClient(secure *tls.Config, allow func(netip.Addr) error) *http.Client {
+	dialer := &net.Dialer{Timeout: 5 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		at, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return fmt.Errorf("cannot check address %q: %w", address, err)
+		}
+		return allow(at.Addr().Unmap())
+	}}
 	return &http.Client{
-		Transport: &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true, TLSHandshakeTimeout: 5 * time.Second},
+		Transport: &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: secure, DisableKeepAlives: true, TLSHandshakeTimeout: 5 * time.Second},
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse
 		},

@@ -107,15 +107,12 @@ func (a *app) wait(ctx context.Context, cfg *configs.Config) error {
 	defer signal.Stop(hup)
 	taken := make(chan struct{})
 	if path := cfg.Listen.HandoverSocket; path != "" {
-		run, stop := context.WithCancel(context.WithoutCancel(ctx))
-		defer stop()
 		a.wg.Go(func() {
-			err := a.sockets.ServeHandover(run, path, func() { close(taken) })
+			err := a.sockets.ServeHandover(a.run, path, func() { close(taken) })
 			if err != nil && !errors.Is(err, context.Canceled) {
 				a.log.Error("cannot serve handovers", slog.Any("error", err))
 			}
 		})
-		defer stop()
 	}
 	for {
 		select {
