@@ -28,7 +28,7 @@ type Relay struct {
 	cfg      Config
 	loops    []*loop
 	next     atomic.Uint32
-	blocking sync.WaitGroup
+	blocking sync.WaitGroup // calls of Start
 	active   atomic.Int64
 
 	mu     sync.Mutex // guards closed and cut
@@ -83,15 +83,20 @@ func (r *Relay) Start(s *Stream) error {
 		return ErrClosed
 	}
 	r.active.Add(1)
-	if len(r.loops) > 0 && onLoop(s) {
-		r.mu.Unlock()
+	r.blocking.Add(1)
+	r.mu.Unlock()
+	defer r.blocking.Done()
+	// Without a descriptor to spare the stream runs on its own ones.
+	if len(r.loops) > 0 && onLoop(s) && s.takeDescriptors() == nil {
 		r.loops[int(r.next.Add(1))%len(r.loops)].start(s)
 		return nil
 	}
-	r.blocking.Add(1)
+	r.mu.Lock()
 	r.cut[s] = struct{}{}
+	if r.closed {
+		_ = s.Upstream.Close()
+	}
 	r.mu.Unlock()
-	defer r.blocking.Done()
 	s.waker.Store(&wakeBlocking)
 	s.runBlocking(r.cfg.Now)
 	r.mu.Lock()

@@ -91,13 +91,10 @@ func newLoop(r *Relay) (*loop, error) {
 
 // start writes what is there already and registers the stream.
 func (l *loop) start(s *Stream) {
-	s.os.loop, s.os.upstream = l, -1
-	err := s.takeDescriptors()
-	if err == nil {
-		pb := blockingBuffers.Get().(*[]byte)
-		err = l.prime(s, *pb)
-		blockingBuffers.Put(pb)
-	}
+	s.os.loop = l
+	pb := blockingBuffers.Get().(*[]byte)
+	err := l.prime(s, *pb)
+	blockingBuffers.Put(pb)
 	if err == nil && (!s.finishing || len(s.pending) > 0) {
 		if err = l.register(s); err == nil {
 			return // the stream is the loop's now
@@ -437,7 +434,7 @@ func (l *loop) end(s *Stream, err error) {
 	r := Result{Err: err, Surplus: s.surplus, Bytes: s.bytes, Wakeups: s.wakeups}
 	if err == nil && !s.surplus && s.Decoder.Done() {
 		r.Upstream = adopt(s.os.upstream)
-	} else if s.os.upstream >= 0 {
+	} else {
 		_ = unix.Close(s.os.upstream)
 	}
 	s.Done(s, r)

@@ -51,20 +51,24 @@ func tcpOf(c net.Conn) (*net.TCPConn, bool) {
 }
 
 // takeDescriptors moves the engine's socket off the runtime's poller: two
-// pollers on one socket would both wake up for each event.
+// pollers on one socket would both wake up for each event. On error nothing has
+// changed.
 func (s *Stream) takeDescriptors() error {
+	tcp, _ := tcpOf(s.Client)
+	raw, err := tcp.SyscallConn()
+	if err == nil {
+		err = raw.Control(func(fd uintptr) { s.os.client = int(fd) })
+	}
+	if err != nil {
+		return fmt.Errorf("cannot reach client socket: %w", err)
+	}
 	up, err := dupDescriptor(s.Upstream.(*net.TCPConn))
 	if err != nil {
 		return fmt.Errorf("cannot take over engine connection: %w", err)
 	}
 	s.os.upstream = up
 	_ = s.Upstream.Close()
-	tcp, _ := tcpOf(s.Client)
-	raw, err := tcp.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("cannot reach client socket: %w", err)
-	}
-	return raw.Control(func(fd uintptr) { s.os.client = int(fd) })
+	return nil
 }
 
 func dupDescriptor(c *net.TCPConn) (int, error) {
