@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,6 +60,7 @@ func RawPost(path, body string, headers ...string) string {
 // patience, so that a hang is a failure and not a hang of the test.
 type Client struct {
 	Conn *net.TCPConn
+	wire net.Conn // Conn, or TLS on it
 	in   *bufio.Reader
 }
 
@@ -81,7 +83,18 @@ func NewClient(c *net.TCPConn) (*Client, error) {
 	if err := c.SetDeadline(time.Now().Add(Patience)); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot set a deadline: %w", err), c.Close())
 	}
-	return &Client{Conn: c, in: bufio.NewReader(c)}, nil
+	return &Client{Conn: c, wire: c, in: bufio.NewReader(c)}, nil
+}
+
+// Secure goes over to TLS. Close and Reset then end the connection without
+// TLS's own farewell, as a process that is killed does.
+func (c *Client) Secure(ctx context.Context, config *tls.Config) error {
+	secure := tls.Client(c.Conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("cannot complete the handshake: %w", err)
+	}
+	c.wire, c.in = secure, bufio.NewReader(secure)
+	return nil
 }
 
 // Close ends the connection in good form.
@@ -100,7 +113,7 @@ func (c *Client) Send(raw string) error {
 	if err := c.Conn.SetDeadline(time.Now().Add(Patience)); err != nil {
 		return fmt.Errorf("cannot set a deadline: %w", err)
 	}
-	if _, err := io.WriteString(c.Conn, raw); err != nil {
+	if _, err := io.WriteString(c.wire, raw); err != nil {
 		return fmt.Errorf("cannot send: %w", err)
 	}
 	return nil

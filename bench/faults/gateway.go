@@ -138,7 +138,8 @@ func (g *Gateway) awaitServing(ctx context.Context) error {
 	if err := json.Unmarshal([]byte(line), &said); err != nil {
 		return fmt.Errorf("cannot read the gateway's first words: %w", err)
 	}
-	g.Data, g.Admin = strings.TrimPrefix(said.Data, "http://"), strings.TrimPrefix(said.Admin, "http://")
+	_, g.Data, _ = strings.Cut(said.Data, "://")
+	_, g.Admin, _ = strings.Cut(said.Admin, "://")
 	return nil
 }
 
