@@ -42,8 +42,8 @@ clean: ## Remove what was built, keeping the tools in .cache
 ##@ Run
 
 .PHONY: demo
-demo: build ## Simulated fleet, gateway and live traffic; ARGS="--for 20s"
-	$(BIN) demo $(ARGS)
+demo: build ## Simulated fleet, gateway and live traffic for 20 s; ARGS="--for 5m", or ARGS=" " until Ctrl-C
+	$(BIN) demo $(if $(ARGS),$(ARGS),--for 20s)
 
 ##@ Test
 
