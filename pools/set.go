@@ -223,7 +223,7 @@ func (s *Set) change(f func() error) error {
 // nothing eligible calls this once before giving up.
 func (s *Set) Sync() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.mu.Unlock() //nolint:gocritic,staticcheck // badLock, SA2001: the empty section is the wait
 }
 
 // rename is change for what may alter the model names of the pool.

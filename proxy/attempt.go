@@ -57,11 +57,11 @@ func (x *exchange) rank(m *pools.Member) int {
 	case m.Ranks <= 1 || !x.route.has(flagGenerates):
 		return -1
 	case x.query.Session != 0:
-		return int(x.query.Session % uint64(m.Ranks)) //nolint:gosec // below a small int
+		return int(x.query.Session % uint64(m.Ranks))
 	case x.query.Prefix != 0:
-		return int(x.query.Prefix % uint64(m.Ranks)) //nolint:gosec // below a small int
+		return int(x.query.Prefix % uint64(m.Ranks))
 	}
-	return int(x.be.turn.Add(1) % uint64(m.Ranks)) //nolint:gosec // below a small int
+	return int(x.be.turn.Add(1) % uint64(m.Ranks))
 }
 
 // again decides whether this attempt is repeated elsewhere, and if so has
