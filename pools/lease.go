@@ -133,12 +133,26 @@ func (l *Lease) EndAfter(o Outcome, retryAfter time.Duration) {
 		return
 	}
 	l.m.tokens.Add(-l.prompt.Swap(0) - l.output.Swap(0))
-	if o == OutcomeBackpressure {
+	switch o {
+	case OutcomeBackpressure:
 		l.m.avoid(l.set.elapsed() + l.set.busyFor(retryAfter))
+	case OutcomeFailed:
+		// One failure does not trip the breaker, but a replica that fails fast
+		// frees its load fast and would look the least loaded of all.
+		l.m.failedUntil.Store(int64(l.set.elapsed() + failedWindow))
+	case OutcomeOK:
+		if l.m.failedUntil.Load() != 0 {
+			l.m.failedUntil.Store(0)
+		}
+	case OutcomeClientGone, OutcomeNeutral:
 	}
 	l.tell(o, l.test && before&leasePrompted != 0)
 	l.set.leave(l.m)
 }
+
+// failedWindow is how long others are preferred to a replica after a failure,
+// unless it gives a good answer before.
+const failedWindow = time.Second
 
 // tell reports the outcome. told says that a test request has given its proof
 // already; a failure after that counts as one more request.

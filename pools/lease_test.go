@@ -114,6 +114,25 @@ func TestBackpressureIsAvoidedForAWhile(t *testing.T) {
 }
 
 // The budget is two allocations: the lease, and the callback of the breaker.
+func TestFailureIsAvoidedForAMoment(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	s := newTestSet(t, poolOf(2), clock.now)
+	acquire(t, s, "r0").End(OutcomeFailed)
+	m := s.member(t, "r0")
+	if !m.AvoidedAt(s.elapsed()) || !m.Eligible("") {
+		t.Fatal("others should be preferred, and the replica still be there when they are gone")
+	}
+	clock.advance(failedWindow)
+	if m.AvoidedAt(s.elapsed()) {
+		t.Fatal("avoided for ever")
+	}
+	acquire(t, s, "r1").End(OutcomeClientGone)
+	if s.member(t, "r1").AvoidedAt(s.elapsed()) {
+		t.Fatal("a client that left is held against the replica")
+	}
+}
+
 func TestAcquireAllocates(t *testing.T) {
 	s := newTestSet(t, poolOf(2), nil)
 	m := *s.member(t, "r0")

@@ -26,9 +26,11 @@ type member struct {
 
 	state      atomic.Uint32 // a State; written under Set.mu
 	avoidUntil atomic.Int64  // elapsed nanoseconds; until then the replica said it is busy
-	rampFrom   atomic.Int64  // elapsed nanoseconds at which the ramp began; 0 none
-	breaker    atomic.Pointer[breaker]
-	reading    atomic.Pointer[reading]
+	// failedUntil: as avoidUntil, after a failure; a good answer clears it.
+	failedUntil atomic.Int64
+	rampFrom    atomic.Int64 // elapsed nanoseconds at which the ramp began; 0 none
+	breaker     atomic.Pointer[breaker]
+	reading     atomic.Pointer[reading]
 
 	id    ReplicaID
 	epoch Epoch
@@ -162,11 +164,11 @@ func (m *Member) Serves(model string) bool {
 	return m.serves == nil || model == "" || slices.Contains(m.serves, model)
 }
 
-// AvoidedAt reports whether the replica said a moment ago that it is busy.
+// AvoidedAt reports whether the replica said a moment ago that it is busy, or
+// failed.
 // Policies then prefer others and take it only when there is none.
 func (m *Member) AvoidedAt(now time.Duration) bool {
-	until := m.m.avoidUntil.Load()
-	return until != 0 && int64(now) < until
+	return int64(now) < m.m.avoidUntil.Load() || int64(now) < m.m.failedUntil.Load()
 }
 
 // SoundAt reports whether nothing speaks against the replica: it is up, not

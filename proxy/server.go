@@ -126,6 +126,7 @@ func (s *Server) newHTTP(l *configs.Listen) *fasthttp.Server {
 		ReadBufferSize:     int(l.MaxHeaderBytes),
 		ReadTimeout:        l.HeaderTimeout.D(),
 		IdleTimeout:        l.IdleTimeout.D(),
+		WriteTimeout:       l.WriteTimeout.D(), // of an answer written whole; streams have their own limits
 		MaxRequestBodySize: int(l.MaxBodyBytes),
 		Concurrency:        maxConcurrency,
 		Logger:             quietLogger{s.log},

@@ -163,7 +163,7 @@ func (a *app) listenData(ctx context.Context) (net.Listener, error) {
 func (a *app) secure(ctx context.Context, ln net.Listener, c *configs.ServerTLS) (*listen.TLSListener, error) {
 	t, err := listen.NewTLS(ln, listen.TLSOptions{
 		CertFile: c.CertFile, KeyFile: c.KeyFile, ClientCAFile: c.ClientCAFile,
-		PollInterval: c.ReloadInterval.D(),
+		PollInterval: c.ReloadInterval.D(), HandshakeTimeout: a.cfg.Load().Listen.HeaderTimeout.D(),
 		OnReload: func(err error) {
 			if err != nil {
 				a.log.Error("certificate not reloaded; the old one stays", slog.Any("error", err))
