@@ -108,6 +108,45 @@ func TestTruncatedStreamNeverLooksComplete(t *testing.T) {
 	}
 }
 
+func TestEventsAreNeverTornByACut(t *testing.T) {
+	t.Parallel()
+	const event = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"abc\"}}]}\n\n"
+	for cut := 1; cut < len(event); cut += 7 {
+		g := startGateway(t, poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, event)
+			w.(http.Flusher).Flush()
+			_, _ = io.WriteString(w, event[:cut])
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		})))
+		r := g.post("/v1/chat/completions", `{"model":"m","stream":true,"messages":[]}`)
+		rest, ok := strings.CutPrefix(r.body, event)
+		if !ok || r.err == nil || !strings.HasPrefix(rest, `data: {"error":{`) || !strings.HasSuffix(rest, "\n\n") {
+			t.Fatalf("cut at %d: %q %v", cut, r.body, r.err)
+		}
+	}
+}
+
+func TestEventsLongerThanWhatIsHeldPass(t *testing.T) {
+	t.Parallel()
+	long := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"" + strings.Repeat("x", 300<<10) + "\"}}]}\n\n"
+	want := long + "data: {\"choices\":[]}\n\n" + long + "data: [DONE]\n\n"
+	g := startGateway(t, poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for rest := want; rest != ""; {
+			n := min(len(rest), 5000)
+			_, _ = io.WriteString(w, rest[:n])
+			w.(http.Flusher).Flush()
+			rest = rest[n:]
+		}
+	})))
+	r := g.post("/v1/chat/completions", `{"model":"m","stream":true,"messages":[]}`)
+	if r.err != nil || r.body != want {
+		t.Fatalf("%d of %d bytes, %v", len(r.body), len(want), r.err)
+	}
+}
+
 func TestStreamThatEndsInOrderWithoutItsMarkIsAFailure(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t, poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {

@@ -65,6 +65,8 @@ type stream struct {
 	tracker  sse.Tracker
 	filter   *sse.UsageFilter // set when a usage event must be taken out
 	filtered []byte
+	held     []byte // the beginning of an event whose end has not come
+	torn     bool   // the client has part of an event that was too long to hold
 	body     upstream.Decoder
 	from     upstream.Detached
 	events   bool // an event stream; else opaque bytes
@@ -219,7 +221,10 @@ func appendFramed(dst, p []byte, chunked bool) []byte {
 	return append(dst, '\r', '\n')
 }
 
-// Payload sees each piece of the answer on its way to the client.
+// Payload sees each piece of the answer on its way to the client. Of an event
+// stream it lets whole events through and holds the beginning of the next one
+// back: if the engine dies inside an event, its client gets our error event where
+// an event is expected, and not behind half a JSON text.
 func (st *stream) Payload(p []byte, now time.Time) (out []byte, progress bool) {
 	if !st.events {
 		return p, true
@@ -233,9 +238,43 @@ func (st *stream) Payload(p []byte, now time.Time) (out []byte, progress bool) {
 	}
 	if st.filter != nil {
 		st.filtered = st.filter.Append(st.filtered[:0], p)
-		p = st.filtered
+		return st.filtered, b.Content > 0
 	}
-	return p, b.Content > 0
+	return st.wholeEvents(p, b.End), b.Content > 0
+}
+
+// maxHeld bounds what is held back of one event; a longer one passes as it
+// comes.
+const maxHeld = 64 << 10
+
+// wholeEvents returns what may go out after p, in which the last whole event
+// ends at end.
+func (st *stream) wholeEvents(p []byte, end int) []byte {
+	if st.tracker.AtBoundary() {
+		end = len(p)
+	}
+	st.torn = st.torn && end == 0
+	switch {
+	case st.torn:
+		return p
+	case len(st.held) == 0 && end == len(p):
+		return p
+	case len(st.held)+len(p)-end > maxHeld:
+		st.torn, end = true, len(p)
+	}
+	out := p[:end]
+	if len(st.held) > 0 {
+		if end == 0 {
+			st.held = append(st.held, p...)
+			return nil
+		}
+		out = append(st.held, out...)
+		st.held = nil // out is that memory
+	}
+	if end < len(p) {
+		st.held = append([]byte(nil), p[end:]...)
+	}
+	return out
 }
 
 // produced gives back the reservation of tokens that are out now.
@@ -252,20 +291,20 @@ var errIncomplete = errors.New("proxy: stream ended without its terminal event")
 
 // Complete judges by the API's own end mark. Framing alone does not prove an
 // answer whole: an engine that dies in an orderly way ends its chunks properly.
-func (st *stream) Complete() error {
-	if !st.events || st.route.api == sse.APIOther {
-		return nil
+func (st *stream) Complete() (tail []byte, err error) {
+	if st.events && st.route.api != sse.APIOther {
+		if s := st.tracker.State(); !s.Done && !s.Failed {
+			return nil, errIncomplete
+		}
 	}
-	if s := st.tracker.State(); !s.Done && !s.Failed {
-		return errIncomplete
+	if st.filter != nil {
+		return st.filter.Flush(nil), nil
 	}
-	return nil
+	return st.held, nil
 }
 
 // AtBoundary reports whether the client is between two events.
-func (st *stream) AtBoundary() bool {
-	return st.events && st.tracker.AtBoundary()
-}
+func (st *stream) AtBoundary() bool { return st.events && !st.torn }
 
 // Failure tells the client, in the API's own shape, that its answer is cut.
 func (st *stream) Failure(err error) []byte {
@@ -276,7 +315,7 @@ func (st *stream) Failure(err error) []byte {
 	msg := sse.AppendErrorEvent(nil, st.route.api, sse.Failure{
 		Status: e.Status, Code: e.Code, Message: e.Public, Sequence: st.tracker.State().Events,
 	})
-	if !st.tracker.AtBoundary() && st.filter == nil {
+	if st.torn {
 		// Close the event that was cut, so that ours is not read as its tail.
 		msg = append([]byte("\n\n"), msg...)
 	}

@@ -39,6 +39,7 @@ type passObserver struct {
 	mu       sync.Mutex
 	seen     int
 	complete error
+	tail     string
 	words    string
 	boundary bool
 	shorten  bool
@@ -53,9 +54,9 @@ func (o *passObserver) Payload(p []byte, _ time.Time) ([]byte, bool) {
 	}
 	return p, true
 }
-func (o *passObserver) Complete() error      { return o.complete }
-func (o *passObserver) Failure(error) []byte { return []byte(o.words) }
-func (o *passObserver) AtBoundary() bool     { return o.boundary }
+func (o *passObserver) Complete() ([]byte, error) { return []byte(o.tail), o.complete }
+func (o *passObserver) Failure(error) []byte      { return []byte(o.words) }
+func (o *passObserver) AtBoundary() bool          { return o.boundary }
 
 // pair is a TCP connection seen from both ends.
 func pair(t *testing.T) (near, far *net.TCPConn) {
@@ -166,6 +167,18 @@ func TestWholeAnswerArrivesAndBothConnectionsSurvive(t *testing.T) {
 			t.Fatalf("engine connection is not usable: %q %v", b, err)
 		}
 		_ = res.Upstream.Close()
+	})
+}
+
+func TestWhatWasHeldBackGoesLast(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, blocking bool) {
+		f := start(t, blocking, 4, func(_ *Stream, o *passObserver) { o.tail = "tail" })
+		_, _ = io.WriteString(f.engine, "body")
+		if got, err := readAnswer(t, f.client); err != nil || got != "bodytail" {
+			t.Fatalf("%q %v", got, err)
+		}
+		closeUpstream(<-f.result)
 	})
 }
 

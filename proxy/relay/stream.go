@@ -33,8 +33,9 @@ type Observer interface {
 	// part of it, or (when it had held something back) memory of its own. progress is whether output moved on (a comment does
 	// not).
 	Payload(p []byte, now time.Time) (out []byte, progress bool)
-	// Complete judges an answer whose framing ended properly.
-	Complete() error
+	// Complete judges an answer whose framing ended properly. tail is what was
+	// held back and is to be sent now.
+	Complete() (tail []byte, err error)
 	// Failure returns what tells the client about err in the API's own shape;
 	// empty when nothing can be said at this point of the stream.
 	Failure(err error) []byte
@@ -152,9 +153,17 @@ func (s *Stream) eof(buf []byte) []byte {
 // finish appends the end of the message, if the answer is complete.
 func (s *Stream) finish(framed []byte) []byte {
 	s.finishing = true
-	if err := s.Observer.Complete(); err != nil {
+	tail, err := s.Observer.Complete()
+	if err != nil {
 		s.failure = err
 		return framed
+	}
+	s.bytes += int64(len(tail))
+	switch {
+	case len(tail) > 0 && s.Chunked:
+		framed = appendChunk(framed, tail)
+	case len(tail) > 0:
+		framed = append(framed, tail...)
 	}
 	if s.Chunked {
 		framed = append(framed, lastChunk...)
