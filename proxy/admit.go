@@ -68,10 +68,11 @@ func (s *Server) requestConfig(h *fasthttp.RequestHeader) fasthttp.RequestConfig
 	}
 	if n < 0 {
 		// Chunked. A head that will be refused must not wait for its body, which
-		// may never come: with this limit protocolError gets it now.
+		// may never come: fasthttp is told that there is none, and the handler,
+		// which goes by the bytes of the head, refuses and closes.
 		var facts headFacts
 		if checkFraming(h, l.MaxHeaderFields, &facts) != faultNone {
-			c.MaxRequestBodySize, c.ReadTimeout = 1, time.Second
+			h.SetContentLength(0)
 			return c
 		}
 		n = int64(l.MaxBodyBytes) // the most there can be

@@ -135,3 +135,13 @@ func TestAccessLogTellsTheDecisionAndNoSecret(t *testing.T) {
 		t.Fatalf("secret in %s", line)
 	}
 }
+
+func TestBadHeadIsRefusedWithoutItsBody(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, poolYAML("", echoEngine(t)))
+	c := g.raw("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n")
+	b, err := io.ReadAll(c) // the body never comes; the answer and the close do
+	if err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 400") || !strings.Contains(string(b), codeFraming) {
+		t.Fatalf("%q %v", b, err)
+	}
+}
