@@ -24,6 +24,24 @@ type lingerConn struct {
 	// and the goroutine that takes it over. If the server closes the connection
 	// instead, the stream must still be settled.
 	handover atomic.Pointer[stream]
+	// ignored counts closes that must not happen: fasthttp closes a hijacked
+	// connection when the hijack handler returns, while the relay still has it.
+	ignored atomic.Int32
+}
+
+// ignoreClose makes one coming Close do nothing.
+func (c *lingerConn) ignoreClose() { c.ignored.Add(1) }
+
+func (c *lingerConn) ignores() bool {
+	for {
+		n := c.ignored.Load()
+		if n == 0 {
+			return false
+		}
+		if c.ignored.CompareAndSwap(n, n-1) {
+			return true
+		}
+	}
 }
 
 // NetConn lets others find the socket.
@@ -33,6 +51,8 @@ func (c *lingerConn) NetConn() net.Conn { return c.Conn }
 func (c *lingerConn) Close() error {
 	if st := c.handover.Swap(nil); st != nil {
 		st.abandon()
+	} else if c.ignores() {
+		return nil
 	}
 	if c.linger.Swap(false) {
 		c.drain()

@@ -122,7 +122,12 @@ func (s *Server) newHTTP(l *configs.Listen) *fasthttp.Server {
 		HeaderReceived: s.requestConfig, ExpectHandler: s.expect,
 		NoDefaultServerHeader: true, NoDefaultContentType: true,
 		DisablePreParseMultipartForm: true, SecureErrorLogMessage: true, LazyRequestTime: true,
-		KeepHijackedConns: true, CloseOnShutdown: true,
+		CloseOnShutdown: true,
+		// fasthttp closes a hijacked connection when its handler returns, and takes
+		// its buffers back. On plain connections that close is ignored (see
+		// lingerConn), and the buffers serve again; a TLS connection cannot ignore
+		// one, so there the buffers are left to it.
+		KeepHijackedConns:  l.TLS != nil,
 		ReadBufferSize:     int(l.MaxHeaderBytes),
 		ReadTimeout:        l.HeaderTimeout.D(),
 		IdleTimeout:        l.IdleTimeout.D(),

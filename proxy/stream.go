@@ -337,8 +337,12 @@ func streamError(err error) *Error {
 
 // runStream runs on the goroutine that fasthttp gives a hijacked connection.
 func (s *Server) runStream(st *stream, c net.Conn) {
-	if lc := lingerOf(st.relay.Client); lc != nil && !lc.handover.CompareAndSwap(st, nil) {
+	lc := lingerOf(st.relay.Client)
+	if lc != nil && !lc.handover.CompareAndSwap(st, nil) {
 		return // abandoned
+	}
+	if lc != nil && !s.http.KeepHijackedConns {
+		lc.ignoreClose()
 	}
 	defer s.handing.Done()
 	if rest := drainBuffered(c); len(rest) > 0 {
@@ -446,7 +450,7 @@ func drainBuffered(c net.Conn) []byte {
 		return nil
 	}
 	var rest []byte
-	buf := make([]byte, 1024)
+	buf := make([]byte, 64)
 	for {
 		n, err := c.Read(buf)
 		rest = append(rest, buf[:n]...)

@@ -86,7 +86,6 @@ func (r *Relay) Start(s *Stream) error {
 	r.blocking.Add(1)
 	r.mu.Unlock()
 	defer r.blocking.Done()
-	// Without a descriptor to spare the stream runs on its own ones.
 	if len(r.loops) > 0 && onLoop(s) && s.takeDescriptors() == nil {
 		r.loops[int(r.next.Add(1))%len(r.loops)].start(s)
 		return nil

@@ -433,9 +433,9 @@ func (l *loop) end(s *Stream, err error) {
 	s.pending = nil
 	r := Result{Err: err, Surplus: s.surplus, Bytes: s.bytes, Wakeups: s.wakeups}
 	if err == nil && !s.surplus && s.Decoder.Done() {
-		r.Upstream = adopt(s.os.upstream)
+		r.Upstream = s.Upstream
 	} else {
-		_ = unix.Close(s.os.upstream)
+		_ = s.Upstream.Close()
 	}
 	s.Done(s, r)
 }

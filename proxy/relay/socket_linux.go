@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"syscall"
 	"time"
 	"unsafe"
@@ -18,8 +17,8 @@ type osState struct {
 	loop       *loop
 	slot       int32
 	generation uint32 // of the slot when this stream took it
-	upstream   int    // our own descriptor of the engine's socket
-	client     int    // borrowed from Stream.Client, which stays open
+	upstream   int    // of Stream.Upstream
+	client     int    // of Stream.Client
 	watching   bool   // client registered for writability
 	again      bool   // the engine's socket may hold unread bytes
 	ended      bool
@@ -50,37 +49,30 @@ func tcpOf(c net.Conn) (*net.TCPConn, bool) {
 	return nil, false
 }
 
-// takeDescriptors moves the engine's socket off the runtime's poller: two
-// pollers on one socket would both wake up for each event. On error nothing has
-// changed.
+// takeDescriptors finds the descriptors under the two connections, which stay
+// open and the stream's own until its end. The runtime's poller keeps watching
+// them too; since the loop's epoll hangs below that poller, both show up in one
+// wake-up of one thread.
 func (s *Stream) takeDescriptors() error {
-	tcp, _ := tcpOf(s.Client)
-	raw, err := tcp.SyscallConn()
-	if err == nil {
-		err = raw.Control(func(fd uintptr) { s.os.client = int(fd) })
-	}
-	if err != nil {
+	client, _ := tcpOf(s.Client)
+	var err error
+	if s.os.client, err = descriptor(client); err != nil {
 		return fmt.Errorf("cannot reach client socket: %w", err)
 	}
-	up, err := dupDescriptor(s.Upstream.(*net.TCPConn))
-	if err != nil {
-		return fmt.Errorf("cannot take over engine connection: %w", err)
+	if s.os.upstream, err = descriptor(s.Upstream.(*net.TCPConn)); err != nil {
+		return fmt.Errorf("cannot reach engine socket: %w", err)
 	}
-	s.os.upstream = up
-	_ = s.Upstream.Close()
 	return nil
 }
 
-func dupDescriptor(c *net.TCPConn) (int, error) {
+func descriptor(c *net.TCPConn) (int, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return -1, err
 	}
-	fd, derr := -1, error(nil)
-	err = raw.Control(func(orig uintptr) {
-		fd, derr = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0)
-	})
-	return fd, errors.Join(err, derr)
+	fd := -1
+	err = raw.Control(func(d uintptr) { fd = int(d) })
+	return fd, err
 }
 
 // send writes p to the client; what does not fit is copied to pending. p may be
@@ -109,17 +101,6 @@ func (s *Stream) send(p []byte, now time.Time) error {
 	}
 	s.blockedSince = time.Time{}
 	return nil
-}
-
-// adopt makes a net.Conn of a descriptor, nil when that fails.
-func adopt(fd int) net.Conn {
-	f := os.NewFile(uintptr(fd), "engine")
-	c, err := net.FileConn(f)
-	_ = f.Close()
-	if err != nil {
-		return nil
-	}
-	return c
 }
 
 // The calls below never block, so they go without the scheduler's ceremony
