@@ -73,6 +73,7 @@ func (s *Server) requestConfig(h *fasthttp.RequestHeader) fasthttp.RequestConfig
 		var facts headFacts
 		if checkFraming(h, l.MaxHeaderFields, &facts) != faultNone {
 			h.SetContentLength(0)
+			h.SetConnectionClose() // whatever follows is not read
 			return c
 		}
 		n = int64(l.MaxBodyBytes) // the most there can be
@@ -115,7 +116,9 @@ func (s *Server) refuseExpect(ctx *fasthttp.RequestCtx, err error) int {
 		e = &Error{Status: 500, Code: codeInternal, Public: "internal error"}
 	}
 	s.metrics.refused(e.Code)
-	writeError(ctx, apiOf(ctx), e)
+	closing := *e
+	closing.Close = true // the body may be on its way all the same
+	writeError(ctx, apiOf(ctx), &closing)
 	return e.Status
 }
 

@@ -56,7 +56,7 @@ func (x *exchange) answerBuffered() error {
 	if x.status == 200 && x.route.api == sse.APIResponses {
 		x.remember(body)
 	}
-	if x.status == 200 && x.route.name == routeModels && len(x.ctx.Request.Header.Peek("Authorization")) == 0 {
+	if x.status == 200 && x.route.name == routeModels && !x.ownCredentials() {
 		x.st.models.keep(body, x.firstByte)
 	}
 	x.writeHead()
@@ -158,6 +158,7 @@ func (x *exchange) refuse(err error) {
 	x.status, x.code, x.cause = e.Status, e.Code, e.Cause
 	if e.Status == statusClientGone {
 		x.outcome = pools.OutcomeClientGone
+		x.ctx.Response.Reset()
 		x.ctx.SetConnectionClose() // nobody reads the answer
 		x.ctx.SetStatusCode(fasthttp.StatusServiceUnavailable)
 		return

@@ -98,7 +98,7 @@ func (x *exchange) again(view *pools.View, err error) (next *pools.View, spent b
 		x.judge(x.effective)
 	}
 	lease.EndAfter(x.outcome, retryAfter)
-	x.outcome = pools.OutcomeOK
+	x.outcome = pools.OutcomeNeutral
 	x.call.Finish()
 	x.call.Again()
 	x.call.Now = x.server.now()
@@ -123,13 +123,35 @@ func (x *exchange) facts(view *pools.View, err error) routing.Attempt {
 	}
 	if u, ok := errors.AsType[*upstream.Error](err); ok {
 		a.Status = 0
-		a.ConnectFailed = u.Phase == upstream.PhaseDial
+		// After a replay something was sent: the connection before the one that
+		// could not be opened died under this request.
+		a.ConnectFailed = u.Phase == upstream.PhaseDial && x.call.Replays == 0
 		a.TimedOut = u.Timeout && !a.ConnectFailed
 		a.Died = !u.Timeout && !a.ConnectFailed
 		a.Reused = false // replayed by the upstream package already
 		a.ResponseByteSeen = u.ByteSeen || u.Phase >= upstream.PhaseHead
+		if !a.ConnectFailed && !x.repeatable() {
+			a.BodyInMemory = false // it must not be sent again, so to the rule it is gone
+		}
+	}
+	if x.query.Pin != "" {
+		a.OthersLeft = 0
 	}
 	return a
+}
+
+// repeatable reports whether the request may be sent again although an engine
+// may have acted on it: one of the known routes, or an idempotent method. What a
+// POST to another path does is not known here (RFC 9110 section 9.2.2).
+func (x *exchange) repeatable() bool {
+	if x.route != routePass {
+		return true
+	}
+	switch string(x.ctx.Method()) {
+	case "GET", "HEAD", "OPTIONS", "PUT", "DELETE":
+		return true
+	}
+	return false
 }
 
 var statusNotFound = []int{404}
@@ -224,6 +246,7 @@ func (x *exchange) try(view *pools.View) error {
 	x.head = appendHead(x.head[:0], &x.ctx.Request.Header, &x.out, x.st.allow)
 	x.call.Head, x.call.Body = x.head, x.body
 	x.call.Bodyless = x.ctx.IsHead()
+	x.call.Fresh = !x.repeatable()
 	x.call.WriteTimeout = x.be.cfg.Timeouts.Write.D()
 	x.call.FirstByte = x.firstByteDeadline(x.call.Now)
 	err = target.Send(&x.call)
@@ -237,7 +260,7 @@ func (x *exchange) try(view *pools.View) error {
 func (x *exchange) inspect() error {
 	h := &x.call.Response
 	x.effective, x.errorEvent = h.Status, nil // of this attempt, not of one before
-	x.events = h.Status == 200 && isEventStream(h.ContentType)
+	x.events = h.Status == 200 && isEventStream(h.ContentType) && !x.ctx.IsHead()
 	if !x.events {
 		return x.inspectBody()
 	}

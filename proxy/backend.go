@@ -41,8 +41,9 @@ type targets struct {
 
 	current atomic.Pointer[targetList]
 
-	mu    sync.Mutex // guards byKey and the storing of current
-	byKey map[targetKey]*upstream.Target
+	mu     sync.Mutex // guards closed, byKey and the storing of current
+	closed bool
+	byKey  map[targetKey]*upstream.Target
 }
 
 // targetList is aligned with the members of the view of that version.
@@ -81,7 +82,7 @@ func (t *targets) refresh(v *pools.View) *targetList {
 	// A view older than the current one must neither close nor open anything:
 	// what it has and the current one lacks is gone.
 	cur := t.current.Load()
-	stale := cur != nil && cur.version > v.Version
+	stale := t.closed || cur != nil && cur.version > v.Version
 	next := &targetList{version: v.Version, list: make([]*upstream.Target, len(v.Members))}
 	keep := make(map[targetKey]*upstream.Target, len(v.Members))
 	for i := range v.Members {
@@ -139,6 +140,7 @@ func (t *targets) close() {
 	for _, target := range t.byKey {
 		target.Close()
 	}
+	t.closed = true
 	t.byKey = map[targetKey]*upstream.Target{}
 	t.current.Store(nil)
 }

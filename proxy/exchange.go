@@ -12,6 +12,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"penstock/pools"
 	"penstock/proxy/auth"
 	"penstock/proxy/scan"
 	"penstock/proxy/upstream"
@@ -76,7 +77,8 @@ func (s *Server) handle(ctx *fasthttp.RequestCtx) {
 func (s *Server) begin(ctx *fasthttp.RequestCtx) *exchange {
 	x := s.exchanges.Get().(*exchange)
 	st := s.state.Load()
-	x.own = record{server: s, started: s.now()}
+	// Until an answer says otherwise, nothing is known about the replica.
+	x.own = record{server: s, started: s.now(), outcome: pools.OutcomeNeutral}
 	x.record, x.server, x.st, x.ctx = &x.own, s, st, ctx
 	s.inFlight.Add(1)
 	s.bodyBytes.Add(int64(len(ctx.Request.Body())))
@@ -261,7 +263,7 @@ func (x *exchange) resolve() error {
 	if x.parsed {
 		name = string(x.scanned.Model)
 	}
-	be, id, aliased := x.server.pool(x.st, name)
+	be, id, aliased := x.pool(name)
 	if x.route.has(flagStateful) {
 		if holder := x.holder(); holder != nil {
 			be = holder

@@ -49,10 +49,13 @@ func (c *lingerConn) NetConn() net.Conn { return c.Conn }
 
 // Close closes, after draining a little if an early answer was sent.
 func (c *lingerConn) Close() error {
+	// The close to ignore belongs to an earlier stream, and comes first: it must
+	// not be taken for one that abandons the stream being handed over now.
+	if c.ignores() {
+		return nil
+	}
 	if st := c.handover.Swap(nil); st != nil {
 		st.abandon()
-	} else if c.ignores() {
-		return nil
 	}
 	if c.linger.Swap(false) {
 		c.drain()

@@ -103,8 +103,9 @@ func (m *metrics) chosen(be *backend, why routing.Reason) {
 	(*c).Inc()
 }
 
-// modelLabel keeps the number of model names bounded: clients choose them.
-func (m *metrics) modelLabel(model string) string {
+// modelLabel keeps the number of model names bounded: clients choose them. A name
+// that no engine has answered to gets no label of its own.
+func (m *metrics) modelLabel(model string, served bool) string {
 	if model == "" {
 		return "none"
 	}
@@ -113,14 +114,14 @@ func (m *metrics) modelLabel(model string) string {
 	if m.models[model] {
 		return model
 	}
-	if len(m.models) >= m.maxModels {
+	if !served || len(m.models) >= m.maxModels {
 		return "other"
 	}
 	m.models[model] = true
 	return model
 }
 
-func (m *metrics) handles(r *record) *handles {
+func (m *metrics) handles(r *record, served bool) *handles {
 	key := handleKey{model: r.model}
 	if r.route != nil {
 		key.route = r.route.name
@@ -131,7 +132,7 @@ func (m *metrics) handles(r *record) *handles {
 	if h, ok := m.cached.Load(key); ok {
 		return h.(*handles)
 	}
-	model := m.modelLabel(r.model)
+	model := m.modelLabel(r.model, served)
 	if model == "other" {
 		key.model = "\x00other" // one entry for all invented names
 	}
@@ -170,7 +171,7 @@ func (m *metrics) status(h *handles, r *record) prometheus.Counter {
 
 // settled counts a request that has ended.
 func (m *metrics) settled(r *record) {
-	h := m.handles(r)
+	h := m.handles(r, r.status < 400)
 	m.status(h, r).Inc()
 	h.duration.Observe(r.ended.Sub(r.started).Seconds())
 	if r.code != "" {

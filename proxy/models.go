@@ -59,6 +59,13 @@ func (l *modelList) keep(body []byte, now time.Time) {
 	l.entries, l.at = entries, now
 }
 
+// ownCredentials reports whether the client's own key goes to the engine, whose
+// answer is then about that client alone.
+func (x *exchange) ownCredentials() bool {
+	h := &x.ctx.Request.Header
+	return !x.st.keys.Required() && (len(h.Peek("Authorization")) > 0 || len(h.Peek("X-Api-Key")) > 0)
+}
+
 // old returns whatever list is remembered.
 func (l *modelList) old() []modelEntry {
 	l.mu.Lock()
@@ -68,7 +75,7 @@ func (l *modelList) old() []modelEntry {
 
 // staleModels answers from the remembered list when no engine could be asked.
 func (x *exchange) staleModels() bool {
-	if x.route.name != routeModels || len(x.ctx.Request.Header.Peek("Authorization")) > 0 || x.call.Cancelled() {
+	if x.route.name != routeModels || x.ownCredentials() || x.call.Cancelled() {
 		return false
 	}
 	entries := x.st.models.old()
@@ -117,7 +124,7 @@ func (l *modelList) get(x *exchange) ([]modelEntry, error) {
 	now := x.server.now()
 	ttl := x.st.cfg.Limits.ModelsCacheTTL.D()
 	// A client's own key may see more or less than another's.
-	private := len(x.ctx.Request.Header.Peek("Authorization")) > 0 && !x.st.keys.Required()
+	private := x.ownCredentials()
 	if private {
 		return x.st.askModels(x)
 	}

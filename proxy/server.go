@@ -67,7 +67,7 @@ type Server struct {
 	stopping  atomic.Bool
 	unready   atomic.Bool
 
-	handing    sync.WaitGroup // streams on their way from the handler to the relay
+	handing    atomic.Int64 // streams on their way from the handler to the relay
 	background sync.WaitGroup
 	stop       context.CancelFunc
 
@@ -198,11 +198,20 @@ const drainPoll = 20 * time.Millisecond
 func (s *Server) Close() {
 	s.stopping.Store(true)
 	s.relay.Close()
-	s.handing.Wait()
+	s.await(func() bool { return s.handing.Load() == 0 })
 	s.stop()
 	s.background.Wait()
 	for _, be := range s.state.Load().backends {
 		be.targets.close()
+	}
+}
+
+// await polls a condition that other goroutines bring about soon.
+func (s *Server) await(done func() bool) {
+	tick := time.NewTicker(drainPoll)
+	defer tick.Stop()
+	for !done() {
+		<-tick.C
 	}
 }
 

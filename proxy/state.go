@@ -25,15 +25,21 @@ type state struct {
 	models       *modelList
 }
 
-// Apply builds the state of a configuration and swaps it in. On error nothing
-// changes. The fleet must have been told of cfg before.
+// Apply swaps in a configuration, the fleet's part included. On error nothing
+// changes: all that can fail comes before the fleet is told.
 func (s *Server) Apply(cfg *configs.Config) error {
 	s.apply.Lock()
 	defer s.apply.Unlock()
 	old := s.state.Load()
-	next, err := s.buildState(cfg, old)
+	next, err := s.buildState(cfg)
 	if err != nil {
 		return err
+	}
+	if err := s.fleet.Apply(cfg.Pools); err != nil {
+		return err
+	}
+	for _, be := range next.backends {
+		be.join(s.fleet.Pool(be.cfg.Name), old)
 	}
 	s.state.Store(next)
 	if old == nil {
@@ -51,7 +57,7 @@ func (s *Server) Apply(cfg *configs.Config) error {
 	return nil
 }
 
-func (s *Server) buildState(cfg *configs.Config, old *state) (*state, error) {
+func (s *Server) buildState(cfg *configs.Config) (*state, error) {
 	keys, err := auth.New(cfg.Auth, s.now)
 	if err != nil {
 		return nil, err
@@ -70,7 +76,7 @@ func (s *Server) buildState(cfg *configs.Config, old *state) (*state, error) {
 		st.responseDeny = append(st.responseDeny, toLower(n))
 	}
 	for i := range cfg.Pools {
-		be, err := s.buildBackend(&cfg.Pools[i], old)
+		be, err := s.buildBackend(&cfg.Pools[i])
 		if err != nil {
 			return nil, fmt.Errorf("cannot build pool %q: %w", cfg.Pools[i].Name, err)
 		}
@@ -79,30 +85,18 @@ func (s *Server) buildState(cfg *configs.Config, old *state) (*state, error) {
 	return st, nil
 }
 
-func (s *Server) buildBackend(p *configs.Pool, old *state) (*backend, error) {
+func (s *Server) buildBackend(p *configs.Pool) (*backend, error) {
 	policy, err := routing.New(p.Policy, p.PolicyOptions)
 	if err != nil {
 		return nil, err
 	}
-	set := s.fleet.Pool(p.Name)
-	if set == nil {
-		return nil, fmt.Errorf("cannot find pool %q in the fleet", p.Name)
-	}
 	be := &backend{
-		cfg: *p, set: set, policy: policy,
+		cfg: *p, policy: policy,
 		hashes: p.Policy == configs.PolicySession || p.Policy == configs.PolicyConsistentHash,
 		budget: routing.NewRetryBudget(p.Retry.BudgetPercent, p.Retry.BudgetMin),
 	}
 	if p.Secret.Set() {
 		be.secret = []byte("Bearer " + p.Secret.Reveal())
-	}
-	if old != nil {
-		for _, o := range old.backends {
-			if o.cfg.Name == p.Name && o.set == set && sameTargets(&o.cfg, p) {
-				be.targets = o.targets
-				return be, nil
-			}
-		}
 	}
 	secure, err := pools.ClientTLS(p.TLS)
 	if err != nil {
@@ -111,6 +105,22 @@ func (s *Server) buildBackend(p *configs.Pool, old *state) (*backend, error) {
 	be.targets = newTargets(*p, secure, s.now)
 	be.targets.allow = s.allowAddr
 	return be, nil
+}
+
+// join gives a backend its pool, and the connections that its predecessor has.
+func (be *backend) join(set *pools.Set, old *state) {
+	if set == nil {
+		panic("BUG: proxy: the fleet lacks a pool that it was just given")
+	}
+	be.set = set
+	if old == nil {
+		return
+	}
+	for _, o := range old.backends {
+		if o.set == set && sameTargets(&o.cfg, &be.cfg) {
+			be.targets = o.targets
+		}
+	}
 }
 
 // sameTargets reports whether connections made under one configuration serve
@@ -122,7 +132,20 @@ func sameTargets(a, b *configs.Pool) bool {
 }
 
 // pool finds the backend that serves a model name and the name the engine knows
-// it by.
+// it by. A name that leads to a pool unknown to the request's state has met a
+// reload half way: it is looked up again once that is through, and the request
+// goes on with the new state.
+func (x *exchange) pool(name string) (be *backend, id string, aliased bool) {
+	be, id, aliased = x.server.pool(x.st, name)
+	if be == nil {
+		x.server.apply.Lock()
+		x.st = x.server.state.Load()
+		x.server.apply.Unlock()
+		be, id, aliased = x.server.pool(x.st, name)
+	}
+	return be, id, aliased
+}
+
 func (s *Server) pool(st *state, name string) (be *backend, id string, aliased bool) {
 	set, id, aliased, ok := s.fleet.Lookup(name)
 	if !ok {

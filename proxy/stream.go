@@ -91,7 +91,7 @@ func (x *exchange) relayEvents() error {
 	st.events = true
 	st.tracker.Reset(x.route.api)
 	st.lastSeen = x.firstByte
-	st.itl = x.server.metrics.handles(x.record).itl
+	st.itl = x.server.metrics.handles(x.record, true).itl
 	if x.injectedUse {
 		st.filter = &sse.UsageFilter{}
 		st.filter.Reset()
@@ -125,7 +125,6 @@ func (x *exchange) newStream() *stream {
 func (x *exchange) handOver(st *stream, first []byte) error {
 	h := &x.call.Response
 	http11 := x.ctx.Request.Header.IsHTTP11()
-	bodyless := x.ctx.IsHead()
 	// An event stream is always chunked, whatever the engine did: only then can
 	// it be cut without looking complete.
 	chunked := http11 && (h.Length < 0 || st.events)
@@ -133,9 +132,10 @@ func (x *exchange) handOver(st *stream, first []byte) error {
 		(chunked || h.Length >= 0 && !st.events)
 	x.writeHead()
 	head := x.streamHead(chunked, st.keep)
-	if len(first) > 0 && !bodyless {
+	if len(first) > 0 {
 		head = appendFramed(head, first, chunked)
 	}
+	st.bytesOut = int64(len(first))
 	from, ok := x.call.Detach()
 	if !ok {
 		x.relayed = false // refused like any other
@@ -148,12 +148,15 @@ func (x *exchange) handOver(st *stream, first []byte) error {
 		Chunked: chunked, Done: st.done,
 	}
 	x.handed = true
+	// On TLS the handler's context lives as long as the stream; the prompt in it
+	// need not.
+	x.ctx.Request.ResetBody()
 	if x.watched != nil {
 		x.watched.Disarm()
 		x.watched.Arm(st)
 	}
 	server := x.server
-	server.handing.Add(1)
+	server.handing.Add(1) // taken back in runStream or abandon
 	if lc := lingerOf(x.plainConn()); lc != nil {
 		lc.handover.Store(st)
 	}
@@ -304,7 +307,12 @@ func (st *stream) Complete() (tail []byte, err error) {
 }
 
 // AtBoundary reports whether the client is between two events.
-func (st *stream) AtBoundary() bool { return st.events && !st.torn }
+func (st *stream) AtBoundary() bool {
+	if st.filter != nil {
+		return st.filter.AtBoundary()
+	}
+	return st.events && !st.torn
+}
 
 // Failure tells the client, in the API's own shape, that its answer is cut.
 func (st *stream) Failure(err error) []byte {
@@ -315,7 +323,7 @@ func (st *stream) Failure(err error) []byte {
 	msg := sse.AppendErrorEvent(nil, st.route.api, sse.Failure{
 		Status: e.Status, Code: e.Code, Message: e.Public, Sequence: st.tracker.State().Events,
 	})
-	if st.torn {
+	if !st.AtBoundary() {
 		// Close the event that was cut, so that ours is not read as its tail.
 		msg = append([]byte("\n\n"), msg...)
 	}
@@ -344,7 +352,7 @@ func (s *Server) runStream(st *stream, c net.Conn) {
 	if lc != nil && !s.http.KeepHijackedConns {
 		lc.ignoreClose()
 	}
-	defer s.handing.Done()
+	defer s.handing.Add(-1)
 	if rest := drainBuffered(c); len(rest) > 0 {
 		st.relay.Client = &prefixConn{Conn: st.relay.Client, rest: rest}
 	}
@@ -358,18 +366,24 @@ func (s *Server) runStream(st *stream, c net.Conn) {
 func (st *stream) abandon() {
 	_ = st.from.Conn.Close()
 	st.settleStream(relay.Result{Err: relay.ErrClientGone})
-	st.server.handing.Done()
+	st.server.handing.Add(-1)
 }
 
 // done settles a stream. It runs on a relay goroutine and must not block.
 func (st *stream) done(_ *relay.Stream, res relay.Result) {
 	s, client := st.server, st.relay.Client
+	if p, ok := client.(*prefixConn); ok && len(p.rest) == 0 {
+		client = p.Conn
+	}
 	st.settleStream(res)
 	if res.Err == nil && st.keep {
 		go s.serveAgain(client)
 		return
 	}
-	go closeClient(client, res.Err)
+	// Opaque bytes without framing of their own can be cut visibly by a reset
+	// only: an orderly close is their end mark.
+	unframed := res.Err != nil && !st.events && !st.relay.Chunked
+	go closeClient(client, res.Err, unframed)
 }
 
 // settleStream ends everything about a stream but the client's connection.
@@ -385,7 +399,7 @@ func (st *stream) settleStream(res relay.Result) {
 	if res.Upstream != nil {
 		st.from.Return(res.Upstream)
 	}
-	st.bytesOut = res.Bytes
+	st.bytesOut += res.Bytes
 	st.judgeStream(res.Err)
 	st.settle()
 	s.inFlight.Add(-1)
@@ -409,7 +423,9 @@ func (st *stream) judgeStream(err error) {
 		}
 	}
 	switch {
-	case err == nil:
+	case err == nil && st.events:
+		st.outcome = pools.OutcomeOK
+	case err == nil: // judged by its status already
 	case errors.Is(err, relay.ErrClientGone):
 		st.code, st.outcome = codeClientGone, pools.OutcomeClientGone
 	case errors.Is(err, relay.ErrClientSlow):
@@ -434,8 +450,8 @@ func (s *Server) serveAgain(c net.Conn) {
 // closeClient ends a connection whose answer was cut. A reset, rather than an
 // orderly close, is what no client can take for the end of an answer; but it
 // may overtake the error event, so it is for those who are gone anyway.
-func closeClient(c net.Conn, err error) {
-	if errors.Is(err, relay.ErrClientGone) || errors.Is(err, relay.ErrClientSlow) {
+func closeClient(c net.Conn, err error, reset bool) {
+	if reset || errors.Is(err, relay.ErrClientGone) || errors.Is(err, relay.ErrClientSlow) {
 		if tcp, ok := tcpOf(c); ok {
 			_ = tcp.SetLinger(0)
 		}

@@ -281,12 +281,8 @@ func (a *app) apply(next *configs.Config) error {
 	for _, what := range configs.RestartNeeded(old, next) {
 		a.log.Warn("setting changed but needs a restart", slog.String("setting", what))
 	}
-	if err := a.fleet.Apply(next.Pools); err != nil {
-		return err
-	}
 	if err := a.server.Apply(next); err != nil {
-		// Pools that only the refused configuration has carry no request yet.
-		return errors.Join(err, a.fleet.Apply(old.Pools))
+		return err
 	}
 	a.cfg.Store(next)
 	a.probes.follow(next)

@@ -32,6 +32,8 @@ type loop struct {
 	post    func(*Stream) // asks the loop to look at a stream's gone flag
 	more    []*Stream     // had their turn and have more to read
 
+	nextTick time.Time
+
 	mu     sync.Mutex // guards the fields below
 	slots  []slot
 	free   []int32
@@ -202,7 +204,8 @@ func (l *loop) run() {
 	events := make([]unix.EpollEvent, batchSize)
 	turn := func(uintptr) (stop bool) { return l.turn(events) }
 	for {
-		_ = l.poll.SetReadDeadline(l.r.cfg.Now().Add(l.r.cfg.Tick))
+		l.nextTick = l.r.cfg.Now().Add(l.r.cfg.Tick)
+		_ = l.poll.SetReadDeadline(l.nextTick)
 		err := l.raw.Read(turn)
 		switch {
 		case err == nil:
@@ -228,6 +231,10 @@ func (l *loop) turn(events []unix.EpollEvent) (stop bool) {
 			l.dispatch(&events[i], now)
 		}
 		l.continueReading(now)
+		if now.After(l.nextTick) { // streams that always have more must not hold up the limits
+			l.tick(now)
+			l.nextTick = now.Add(l.r.cfg.Tick)
+		}
 		if l.takeMail() {
 			return true
 		}

@@ -34,7 +34,7 @@ func onLoop(s *Stream) bool {
 // tcpOf finds the TCP connection under wrappers that only watch it. A TLS
 // connection also has a NetConn and must not be looked through.
 func tcpOf(c net.Conn) (*net.TCPConn, bool) {
-	for range 4 {
+	for range 8 {
 		switch v := c.(type) {
 		case *net.TCPConn:
 			return v, true

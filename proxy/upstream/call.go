@@ -81,6 +81,9 @@ type Call struct {
 	// Bodyless says that the answer has no body whatever its head says, as to
 	// HEAD.
 	Bodyless bool
+	// Fresh asks for a new connection, for a request that must not be repeated:
+	// a kept one may be closed by the engine at any moment.
+	Fresh bool
 	// WriteTimeout bounds a body too large for the socket buffer; 0 no limit.
 	WriteTimeout time.Duration
 	// FirstByte is when the first byte of the answer must be here; zero: never.
@@ -112,7 +115,7 @@ type Call struct {
 // Reset forgets the last exchange; it must have ended by Finish or Detach.
 func (c *Call) Reset() {
 	c.Head, c.Body = nil, nil
-	c.Bodyless, c.WriteTimeout, c.FirstByte = false, 0, time.Time{}
+	c.Bodyless, c.Fresh, c.WriteTimeout, c.FirstByte = false, false, 0, time.Time{}
 	c.Now = time.Time{}
 	c.Replays, c.target, c.conn, c.seen = 0, nil, nil, false
 	c.mu.Lock()
@@ -152,7 +155,7 @@ func (c *Call) Cancelled() bool {
 func (t *Target) Send(c *Call) error {
 	c.target = t
 	for {
-		if err := t.attach(c, c.Replays < maxReplays); err != nil {
+		if err := t.attach(c, !c.Fresh && c.Replays < maxReplays); err != nil {
 			return c.fail(PhaseDial, false, err)
 		}
 		phase, err := c.exchange()
