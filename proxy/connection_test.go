@@ -106,3 +106,28 @@ func TestHeadHasNoBody(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 }
+
+func TestCutAnswerWithoutFramingIsReset(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = io.WriteString(w, `{"half":`)
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})))
+	if b, err := io.ReadAll(g.raw(rawPost("1.0", "", chat))); err == nil {
+		t.Fatalf("a cut answer looks complete: %q", b)
+	}
+}
+
+func TestHeadOfAStreamIsNoFailure(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, "routes: {passthrough: [/events]}\n"+poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, sseBody)
+	})))
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodHead, g.url+"/events", http.NoBody)
+	if r := g.do(req); r.status != 200 || r.body != "" {
+		t.Fatalf("%+v", r)
+	}
+}

@@ -227,3 +227,69 @@ func TestAnswerOfADrainingEngineIsAskedForElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// mortal is an engine that dies, listener and all, under its second request: the
+// connection that the first one left open breaks, and a new one is refused.
+func mortal(t *testing.T, deaths *atomic.Int64) string {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				buf := make([]byte, 64<<10)
+				if _, err := c.Read(buf); err != nil {
+					return
+				}
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+				if _, err := c.Read(buf); err == nil {
+					deaths.Add(1)
+					_ = ln.Close()
+				}
+			}()
+		}
+	}()
+	return "http://" + ln.Addr().String()
+}
+
+func TestRequestThatKillsEnginesStopsAtTwo(t *testing.T) {
+	t.Parallel()
+	var deaths atomic.Int64
+	g := startGateway(t, poolYAML("  policy: round_robin\n  retry: {max_attempts: 4}\n",
+		mortal(t, &deaths), mortal(t, &deaths), mortal(t, &deaths), mortal(t, &deaths)))
+	for range 4 { // leave a warm connection to each
+		if r := g.post("/v1/chat/completions", chat); r.status != 200 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	if r := g.post("/v1/chat/completions", chat); r.status < 500 {
+		t.Fatalf("%+v", r)
+	}
+	if n := deaths.Load(); n > 2 {
+		t.Fatalf("%d engines died of one request", n)
+	}
+}
+
+func TestUnknownPostIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	var n atomic.Int64
+	dying := func() string {
+		return engine(t, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			n.Add(1)
+			panic(http.ErrAbortHandler)
+		})
+	}
+	g := startGateway(t, "routes: {passthrough: [/v1/load_lora_adapter]}\n"+poolYAML("", dying(), dying(), dying()))
+	if r := g.post("/v1/load_lora_adapter", `{"lora_name":"x"}`); r.status != 502 || n.Load() != 1 {
+		t.Fatalf("%d engines asked, %+v", n.Load(), r)
+	}
+}

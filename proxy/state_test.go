@@ -281,3 +281,60 @@ func TestReloadSwapsAllOrNothing(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 }
+
+func TestFailedReloadLeavesTheFleetAlone(t *testing.T) {
+	t.Parallel()
+	url := engine(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "{}") })
+	g := startGateway(t, poolYAML("", url))
+	before := g.fleet.Pools()[0]
+	bad := parse(t, strings.Replace(poolYAML("", url), "name: main", "name: renamed", 1))
+	bad.Pools[0].TLS.CAFile = "/nonexistent.pem"
+	if err := g.server.Apply(bad); err == nil {
+		t.Fatal("a missing CA file was accepted")
+	}
+	if r := g.post("/v1/chat/completions", chat); r.status != 200 || g.fleet.Pools()[0] != before {
+		t.Fatalf("%+v", r)
+	}
+	if err := g.server.Apply(parse(t, strings.Replace(poolYAML("", url), "name: main", "name: renamed", 1))); err != nil {
+		t.Fatal(err)
+	}
+	if r := g.post("/v1/chat/completions", chat); r.status != 200 {
+		t.Fatalf("%+v", r)
+	}
+}
+
+func TestInventedModelsGetNoLabel(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(poolYAML("", engine(t, func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		if !strings.Contains(string(b), `"model":"m"`) {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = io.WriteString(w, "{}")
+	})), "models: [{id: m, aliases: [alias]}]", "models: []", 1)
+	g := startGateway(t, "limits: {max_metric_models: 2}\n"+text)
+	for i := range 5 {
+		g.post("/v1/chat/completions", fmt.Sprintf(`{"model":"invented-%d","messages":[]}`, i))
+	}
+	g.post("/v1/chat/completions", chat)
+	families, err := g.registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []string
+	for _, f := range families {
+		if f.GetName() != "penstock_tokens_total" {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			for _, l := range m.GetLabel() {
+				if l.GetName() == "model" {
+					labels = append(labels, l.GetValue())
+				}
+			}
+		}
+	}
+	if all := strings.Join(labels, " "); strings.Contains(all, "invented") || !strings.Contains(all, "m") {
+		t.Fatalf("labels: %s", all)
+	}
+}

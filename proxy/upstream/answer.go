@@ -75,11 +75,7 @@ type Detached struct {
 	Unread    []byte // bytes of the body already received, framing included; a copy
 	KeepAlive bool
 	target    *Target
-	secure    bool
 }
-
-// Plain reports whether the connection is bare TCP.
-func (d *Detached) Plain() bool { return !d.secure }
 
 // Detach hands the rest of the answer to another reader. The call is over: a
 // Cancel that comes later does nothing. ok is false when the call was cancelled
@@ -95,7 +91,7 @@ func (c *Call) Detach() (d Detached, ok bool) {
 	}
 	d = Detached{
 		Conn: cn.nc, Body: c.body, KeepAlive: c.Response.KeepAlive,
-		target: c.target, secure: cn.secure,
+		target: c.target,
 	}
 	if u := cn.unread(); len(u) > 0 {
 		d.Unread = append([]byte(nil), u...)

@@ -257,16 +257,6 @@ func (c *Call) setDeadlines(read time.Time, write time.Time) error {
 	return errors.Join(c.live.SetReadDeadline(read), c.live.SetWriteDeadline(write))
 }
 
-// SetReadDeadline bounds the reads of the body that follow; zero: no limit.
-func (c *Call) SetReadDeadline(at time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cancelled {
-		return ErrCancelled
-	}
-	return c.live.SetReadDeadline(at)
-}
-
 func (c *Call) exchange() (Phase, error) {
 	write := c.FirstByte
 	if len(c.Body) > 64<<10 && c.WriteTimeout > 0 {
