@@ -51,6 +51,7 @@ const (
 	codeGap          = "penstock_upstream_stalled"
 	codeTotal        = "penstock_total_timeout"
 	codeShutdown     = "penstock_shutting_down"
+	codeRemoved      = "penstock_replica_removed"
 	codeInternal     = "penstock_internal"
 	codeClientGone   = "penstock_client_gone"
 	codeClientSlow   = "penstock_client_slow"

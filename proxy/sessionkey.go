@@ -3,9 +3,8 @@ package proxy
 import (
 	"bytes"
 
-	"github.com/cespare/xxhash/v2"
-
 	"penstock/proxy/scan"
+	"penstock/routing"
 )
 
 // sessionHash identifies the conversation or the caller that a sticky policy
@@ -13,7 +12,7 @@ import (
 func (x *exchange) sessionHash() uint64 {
 	for _, n := range x.be.cfg.PolicyOptions.SessionHeaders {
 		if v := x.ctx.Request.Header.Peek(n); len(v) > 0 {
-			return hashNonZero(v)
+			return routing.HashKey(v)
 		}
 	}
 	if !x.parsed {
@@ -22,7 +21,7 @@ func (x *exchange) sessionHash() uint64 {
 	r := &x.scanned
 	for _, v := range [...][]byte{r.SessionID, r.Conversation, r.PromptCacheKey, r.User} {
 		if len(v) > 0 {
-			return hashNonZero(v)
+			return routing.HashKey(v)
 		}
 	}
 	return 0
@@ -44,7 +43,7 @@ func (x *exchange) prefixHash() uint64 {
 			if n <= 0 {
 				n = defaultPrefixBytes
 			}
-			return hashNonZero(p[:min(len(p), n)])
+			return routing.HashKey(p[:min(len(p), n)])
 		}
 	}
 	return 0
@@ -53,13 +52,6 @@ func (x *exchange) prefixHash() uint64 {
 var promptFields = [...]scan.Field{
 	scan.FieldMessages, scan.FieldPrompt, scan.FieldInput, scan.FieldText, scan.FieldTokenIDs,
 	scan.FieldInputIDs, scan.FieldQuery,
-}
-
-func hashNonZero(b []byte) uint64 {
-	if h := xxhash.Sum64(b); h != 0 {
-		return h
-	}
-	return 1
 }
 
 // pin sends a request about stored state to the replica that holds it.

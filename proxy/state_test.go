@@ -338,3 +338,26 @@ func TestInventedModelsGetNoLabel(t *testing.T) {
 		t.Fatalf("labels: %s", all)
 	}
 }
+
+func TestStreamOfARemovedReplicaIsCutWhenItsTimeIsOver(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t, poolYAML("  drain_timeout: 20ms\n", engine(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})))
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		r := g.post("/v1/chat/completions", `{"model":"m","stream":true,"messages":[]}`)
+		if r.err == nil || !strings.Contains(r.body, codeRemoved) {
+			t.Errorf("%+v", r)
+		}
+	})
+	eventually(t, "streaming", func() bool { return g.server.relay.Active() == 1 })
+	if _, err := g.fleet.Pools()[0].Remove("r0"); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+}

@@ -168,6 +168,7 @@ func (x *exchange) handOver(st *stream, first []byte) error {
 func (x *exchange) streamLimits(events bool) relay.Limits {
 	l := relay.Limits{
 		Gap: x.be.cfg.Timeouts.Gap.D(), Write: x.st.cfg.Listen.WriteTimeout.D(), Total: x.total,
+		Drained: x.lease.Left(),
 	}
 	if events {
 		l.Heartbeat = x.st.cfg.Listen.Heartbeat.D()
@@ -337,6 +338,8 @@ func streamError(err error) *Error {
 		return &Error{Status: 504, Code: codeGap, Public: "the engine stopped sending"}
 	case errors.Is(err, relay.ErrTotal):
 		return &Error{Status: 504, Code: codeTotal, Public: "the request took too long"}
+	case errors.Is(err, relay.ErrDrained):
+		return &Error{Status: 503, Code: codeRemoved, Public: "the engine was taken out of service"}
 	case errors.Is(err, relay.ErrShutdown):
 		return &Error{Status: 503, Code: codeShutdown, Public: "the gateway is shutting down"}
 	}
@@ -430,70 +433,10 @@ func (st *stream) judgeStream(err error) {
 		st.code, st.outcome = codeClientGone, pools.OutcomeClientGone
 	case errors.Is(err, relay.ErrClientSlow):
 		st.code, st.outcome = codeClientSlow, pools.OutcomeClientGone
-	case errors.Is(err, relay.ErrShutdown), errors.Is(err, relay.ErrTotal):
+	case errors.Is(err, relay.ErrShutdown), errors.Is(err, relay.ErrTotal), errors.Is(err, relay.ErrDrained):
 		st.code, st.outcome = streamError(err).Code, pools.OutcomeNeutral
 	default:
 		st.code, st.outcome = streamError(err).Code, pools.OutcomeFailed
 	}
 	st.cause = err
 }
-
-// serveAgain gives a client's connection back to the HTTP server.
-func (s *Server) serveAgain(c net.Conn) {
-	if s.stopping.Load() {
-		_ = c.Close()
-		return
-	}
-	_ = s.http.ServeConn(c) // its errors are about this client only
-}
-
-// closeClient ends a connection whose answer was cut. A reset, rather than an
-// orderly close, is what no client can take for the end of an answer; but it
-// may overtake the error event, so it is for those who are gone anyway.
-func closeClient(c net.Conn, err error, reset bool) {
-	if reset || errors.Is(err, relay.ErrClientGone) || errors.Is(err, relay.ErrClientSlow) {
-		if tcp, ok := tcpOf(c); ok {
-			_ = tcp.SetLinger(0)
-		}
-	}
-	_ = c.Close()
-}
-
-// drainBuffered takes what fasthttp had read beyond the request. A deadline in
-// the past makes the read stop at the buffer's end without a system call.
-func drainBuffered(c net.Conn) []byte {
-	if err := c.SetReadDeadline(time.Unix(1, 0)); err != nil {
-		return nil
-	}
-	var rest []byte
-	buf := make([]byte, 64)
-	for {
-		n, err := c.Read(buf)
-		rest = append(rest, buf[:n]...)
-		if err != nil {
-			break
-		}
-	}
-	_ = c.SetReadDeadline(time.Time{})
-	return rest
-}
-
-// prefixConn is a connection with bytes to read before its own: a request that
-// the client pipelined behind a stream.
-type prefixConn struct {
-	net.Conn
-	rest []byte
-}
-
-// Read serves the kept bytes first.
-func (p *prefixConn) Read(b []byte) (int, error) {
-	if len(p.rest) > 0 {
-		n := copy(b, p.rest)
-		p.rest = p.rest[n:]
-		return n, nil
-	}
-	return p.Conn.Read(b)
-}
-
-// NetConn lets the client watch and the relay find the socket.
-func (p *prefixConn) NetConn() net.Conn { return p.Conn }

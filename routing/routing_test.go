@@ -109,7 +109,7 @@ func (b *bench) shares(n int, query func(i int) Query) []float64 {
 // mixed makes a query whose fields depend on i.
 func mixed(i int) Query {
 	return Query{
-		Session: HashString(fmt.Sprint("s", i)), Prefix: HashString(fmt.Sprint("p", i)),
+		Session: HashKey([]byte(fmt.Sprint("s", i))), Prefix: HashKey([]byte(fmt.Sprint("p", i))),
 		Cost: pools.Cost{PromptTokens: int64(i%100 + 1), OutputTokens: 10},
 	}
 }

@@ -51,6 +51,8 @@ func (s *Stream) blocking(buf []byte, now func() time.Time) error {
 				out = s.eof(buf)
 			case errors.Is(err, errHeartbeat):
 				out = s.heartbeat()
+			case errors.Is(err, errLook):
+				continue
 			default:
 				return err
 			}
@@ -65,7 +67,14 @@ func (s *Stream) blocking(buf []byte, now func() time.Time) error {
 	}
 }
 
-var errHeartbeat = errors.New("relay: silence")
+var (
+	errHeartbeat = errors.New("relay: silence")
+	errLook      = errors.New("relay: time to look at the limits")
+)
+
+// drainedLook is how often a blocked read is interrupted to see whether the
+// stream's replica is drained.
+const drainedLook = 250 * time.Millisecond
 
 // readBlocking waits for bytes until the nearest limit.
 func (s *Stream) readBlocking(p []byte, now func() time.Time) (int, error) {
@@ -83,7 +92,10 @@ func (s *Stream) readBlocking(p []byte, now func() time.Time) (int, error) {
 		earlier(s.Limits.Total)
 	}
 	if s.Limits.Heartbeat > 0 && s.Observer.AtBoundary() {
-		earlier(t.Add(s.Limits.Heartbeat))
+		earlier(s.lastWrite.Add(s.Limits.Heartbeat))
+	}
+	if s.Limits.Drained != nil {
+		earlier(t.Add(drainedLook))
 	}
 	if err := s.Upstream.SetReadDeadline(at); err != nil {
 		return 0, errors.Join(ErrUpstreamRead, err)
@@ -100,7 +112,10 @@ func (s *Stream) readBlocking(p []byte, now func() time.Time) (int, error) {
 		if over := s.overdue(now().Add(time.Nanosecond)); over != nil {
 			return 0, over
 		}
-		return 0, errHeartbeat
+		if s.heartbeatDue(now()) {
+			return 0, errHeartbeat
+		}
+		return 0, errLook
 	}
 	if errors.Is(err, io.EOF) {
 		return 0, io.EOF

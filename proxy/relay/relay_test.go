@@ -307,6 +307,23 @@ func TestSilentEngineHitsTheGapLimit(t *testing.T) {
 	})
 }
 
+func TestDrainedReplicaEndsTheStream(t *testing.T) {
+	t.Parallel()
+	both(t, func(t *testing.T, blocking bool) {
+		drained := make(chan struct{})
+		f := start(t, blocking, 100, func(s *Stream, _ *passObserver) { s.Limits.Drained = drained })
+		_, _ = io.WriteString(f.engine, "x")
+		b := make([]byte, 1)
+		if _, err := f.client.Read(b); err != nil {
+			t.Fatal(err)
+		}
+		close(drained)
+		if res := <-f.result; !errors.Is(res.Err, ErrDrained) {
+			t.Fatalf("%+v", res)
+		}
+	})
+}
+
 func TestClientThatDoesNotReadIsBoundedAndCut(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, blocking bool) {

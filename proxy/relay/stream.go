@@ -14,6 +14,7 @@ var (
 	ErrGap          = errors.New("relay: engine sent nothing for too long")
 	ErrTotal        = errors.New("relay: request took too long")
 	ErrUpstreamRead = errors.New("relay: engine connection failed")
+	ErrDrained      = errors.New("relay: the replica was removed and its time is over")
 	ErrShutdown     = errors.New("relay: gateway is shutting down")
 )
 
@@ -49,6 +50,10 @@ type Limits struct {
 	Write     time.Duration // one blocked write towards the client
 	Heartbeat time.Duration // comment to the client after this much silence
 	Total     time.Time     // hard end
+	// Drained, when closed, ends the stream: its replica was removed and the
+	// time to finish is over. It is looked at about as often as the other
+	// limits. nil: never.
+	Drained <-chan struct{}
 }
 
 // Result is how a stream ended.
@@ -239,6 +244,11 @@ func (s *Stream) heartbeat() []byte {
 
 // overdue says which limit the stream has passed, if any.
 func (s *Stream) overdue(now time.Time) error {
+	select {
+	case <-s.Limits.Drained:
+		return ErrDrained
+	default:
+	}
 	switch {
 	case !s.Limits.Total.IsZero() && now.After(s.Limits.Total):
 		return ErrTotal
