@@ -122,6 +122,7 @@ type Pool struct {
 	Breaker        Breaker       `yaml:"breaker"`
 	Health         Health        `yaml:"health"`
 	Load           Load          `yaml:"load"`
+	Tokenizer      Tokenizer     `yaml:"tokenizer"`
 	SlowStart      Duration      `yaml:"slow_start"`      // ramp of a replica that became healthy; default 30s; 0 off
 	PanicThreshold float64       `yaml:"panic_threshold"` // below this healthy share health is ignored; default 0.5; 0 off
 	DrainTimeout   Duration      `yaml:"drain_timeout"`   // a removed replica's streams may run this long; default 180s
@@ -219,6 +220,29 @@ type Load struct {
 	// TRTLLMMetrics permits reading TensorRT-LLM's /metrics, whose entries are
 	// delivered once: set it only when the gateway is its single reader.
 	TRTLLMMetrics bool `yaml:"trtllm_metrics"`
+}
+
+// Tokenizer turns prompts into block keys, as the pool's engines would make their
+// tokens. Nothing is done while path is empty, text is not on and remote not always.
+type Tokenizer struct {
+	Path            string         `yaml:"path"`                    // folder with tokenizer.json, tokenizer_config.json and templates, or one tokenizer file; "" none
+	Unicode         int            `yaml:"unicode"`                 // character classes of the engine's image: 16, or 14 for tokenizers up to 0.21.1; default 16
+	ChatTemplate    string         `yaml:"chat_template"`           // file that replaces the model's template; "": its own
+	ContentFormat   ContentFormat  `yaml:"content_format"`          // how messages reach the template; default auto, found as the engines do
+	TemplateKwargs  Object         `yaml:"default_template_kwargs"` // the engine's own defaults, such as {enable_thinking: false}
+	ToolProjection  ToolProjection `yaml:"tool_projection"`         // whose form of tools the template sees; default auto, by engine kind
+	Timezone        string         `yaml:"timezone"`                // the engines', for templates that print the date; IANA name, default UTC
+	EngineVersion   string         `yaml:"engine_version"`          // such as 0.11.0; "": asked from the engines
+	BlockSize       int            `yaml:"block_size"`              // tokens per key, as the engines' cache blocks; default 16
+	Memo            Size           `yaml:"memo"`                    // memory for known prompt starts; default 64MiB; 0 off
+	MaxPrompt       Size           `yaml:"max_prompt"`              // longer bodies are routed by load; default 8MiB
+	Budget          Duration       `yaml:"budget"`                  // time for one prompt, then it is routed by load; default 20ms; 0: no limit
+	Text            Switch         `yaml:"text"`                    // keys over the bytes of prompts that have none over tokens (auto: when there is a path); default auto
+	Remote          RemoteMode     `yaml:"remote"`                  // the engines' own tokenizing where ours cannot tell (auto: for the next time, always: waiting for it); default auto
+	RemoteTimeout   Duration       `yaml:"remote_timeout"`          // of one question to an engine; default 1s
+	RemoteCache     Size           `yaml:"remote_cache"`            // memory for such answers; default 32MiB
+	Parity          ParityMode     `yaml:"parity"`                  // comparison with the engines' own tokens; default on
+	ParityTolerance int            `yaml:"parity_tolerance"`        // of the last 20 comparable answers this many may count other prompt tokens than the gateway; default 4
 }
 
 // Usage is how tokens are counted.

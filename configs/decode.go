@@ -47,6 +47,11 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, path string) {
 	case Duration, Size, Secret:
 		d.text(n, v, path)
 		return
+	case Object:
+		if o, ok := d.object(n, path); ok {
+			v.SetString(string(o))
+		}
+		return
 	}
 	switch v.Kind() {
 	case reflect.Struct:

@@ -69,9 +69,24 @@ func DefaultPool() Pool {
 		Breaker:        Breaker{Failures: 5, Open: seconds(10), HalfOpenRequests: 1},
 		Health:         Health{Fall: 3, Rise: 2}, // the rest by engine kind, see EngineDefaults
 		Load:           Load{Interval: seconds(2), Timeout: seconds(1), StaleAfter: seconds(10)},
+		Tokenizer:      DefaultTokenizer(),
 		SlowStart:      seconds(30),
 		PanicThreshold: 0.5,
 		DrainTimeout:   seconds(180),
+	}
+}
+
+// DefaultTokenizer returns what every pool's tokenizer starts from.
+func DefaultTokenizer() Tokenizer {
+	return Tokenizer{
+		Unicode: 16, ContentFormat: ContentAuto, ToolProjection: ToolsAuto, Timezone: "UTC",
+		BlockSize: 16, // vLLM's
+		Memo:      64 << 20,
+		MaxPrompt: 8 << 20,
+		// A hundred thousand new tokens of English take 4 to 7 ms.
+		Budget: Duration(20 * time.Millisecond),
+		Text:   SwitchAuto, Remote: RemoteAuto, RemoteTimeout: seconds(1), RemoteCache: 32 << 20,
+		Parity: ParityOn, ParityTolerance: 4,
 	}
 }
 

@@ -146,6 +146,9 @@ func (g schemaGen) value(t reflect.Type, d reflect.Value, r rule) map[string]any
 	case reflect.TypeFor[Secret]():
 		out["type"] = "string"
 		return out
+	case reflect.TypeFor[Object]():
+		out["type"] = []string{"object", "string", "null"}
+		return out
 	case reflect.TypeFor[Duration]():
 		out["anyOf"] = []any{
 			map[string]any{"type": "string", "pattern": `^([0-9]+(\.[0-9]*)?(ns|us|µs|μs|ms|s|m|h))+$|^\.[0-9]+(ns|us|µs|μs|ms|s|m|h)|^0$`},

@@ -99,6 +99,18 @@ var rules = map[string]rule{
 	"Health.timeout":                offOr(0.1, 3600),
 	"Health.fall":                   within(1, 1000),
 	"Health.rise":                   within(1, 1000),
+	"Tokenizer.path":                as(formText),
+	"Tokenizer.unicode":             within(14, 16),
+	"Tokenizer.chat_template":       as(formText),
+	"Tokenizer.timezone":            must(formTimezone),
+	"Tokenizer.engine_version":      as(formVersion),
+	"Tokenizer.block_size":          within(1, 4096),
+	"Tokenizer.memo":                offOr(1<<20, 64*gib),
+	"Tokenizer.max_prompt":          within(kib, 16*gib),
+	"Tokenizer.budget":              offOr(0.0001, 60),
+	"Tokenizer.remote_timeout":      within(0.01, 60),
+	"Tokenizer.remote_cache":        within(64*kib, 16*gib),
+	"Tokenizer.parity_tolerance":    within(0, 19),
 	"Load.interval":                 within(1, day),
 	"Load.timeout":                  within(0.05, 3600),
 	"Load.stale_after":              within(1, day),
@@ -117,6 +129,8 @@ var (
 	formResponseHeader = form{"header", formHeader.pattern, checkResponseHeader}
 	formDigest         = form{"sha256", `^[0-9A-Fa-f]{64}$`, checkDigest}
 	formTime           = form{"date-time", `^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})$`, checkTime}
+	formTimezone       = form{"timezone", `^[A-Za-z0-9_+/-]+$`, checkTimezone}
+	formVersion        = form{"version", `^[0-9A-Za-z][0-9A-Za-z.+_-]*$`, checkVersion}
 	formSocket         = form{"socket", `^[/@].+$`, checkSocket}
 )
 
@@ -293,6 +307,25 @@ func checkDigest(s string) error {
 func checkTime(s string) error {
 	if _, err := time.Parse(time.RFC3339, s); err != nil {
 		return fmt.Errorf(`%q is no RFC 3339 time such as "2027-01-31T00:00:00Z"`, clip(s))
+	}
+	return nil
+}
+
+// checkTimezone looks the name up among the zones that the program carries or the
+// system has. "Local" would be the gateway's zone, not the engines'.
+func checkTimezone(s string) error {
+	if _, err := time.LoadLocation(s); err != nil || s == "Local" {
+		return fmt.Errorf(`%q is no time zone; write a name such as "UTC" or "Europe/Berlin"`, clip(s))
+	}
+	return nil
+}
+
+func checkVersion(s string) error {
+	for i, r := range []byte(s) {
+		ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !ok && (i == 0 || !strings.ContainsRune(".+_-", rune(r))) {
+			return fmt.Errorf(`%q is no version such as "0.11.0"`, clip(s))
+		}
 	}
 	return nil
 }

@@ -122,6 +122,7 @@ func (c *Config) checkPools(f *findings) {
 		p.checkReplicas(f, path, ids)
 		p.checkPolicy(f, path)
 		p.checkTimes(f, path)
+		p.Tokenizer.check(f, path+".tokenizer")
 		p.checkSecurity(f, path, c)
 	}
 	switch {
