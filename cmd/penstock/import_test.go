@@ -155,6 +155,7 @@ var homes = map[string][]string{
 	"pools":                     {breaker, metrics},
 	"pools/shared":              {goredis},
 	"routing":                   {xxhash},
+	"routing/keys":              {xxhash},
 	"routing/prefixindex/redis": {goredis},
 
 	"proxy":          {fasthttp, metrics, xxhash},
@@ -246,7 +247,10 @@ func TestReservedPackages(t *testing.T) {
 // pure are the packages without I/O, clock and randomness of their own, so that
 // the same code runs live, in virtual time and under fuzz.
 var pure = []string{
-	"routing", "routing/prefixindex", "pools/planner", "proxy/limits", "proxy/scan", "proxy/sse", "bench/enginesim/core",
+	"routing", "routing/keys", "routing/prefixindex",
+	"routing/chattemplate", "routing/chattemplate/value", "routing/chattemplate/jinja",
+	"routing/tokenizer/internal/unidata", "routing/tokenizer/internal/split", "routing/tokenizer/internal/bpe",
+	"pools/planner", "proxy/limits", "proxy/scan", "proxy/sse", "bench/enginesim/core",
 }
 
 // impure are imports that a pure package may not have, with all below them.
