@@ -225,24 +225,39 @@ type Load struct {
 // Tokenizer turns prompts into block keys, as the pool's engines would make their
 // tokens. Nothing is done while path is empty, text is not on and remote not always.
 type Tokenizer struct {
-	Path            string         `yaml:"path"`                    // folder with tokenizer.json, tokenizer_config.json and templates, or one tokenizer file; "" none
-	Unicode         int            `yaml:"unicode"`                 // character classes of the engine's image: 16, or 14 for tokenizers up to 0.21.1; default 16
-	ChatTemplate    string         `yaml:"chat_template"`           // file that replaces the model's template; "": its own
-	ContentFormat   ContentFormat  `yaml:"content_format"`          // how messages reach the template; default auto, found as the engines do
-	TemplateKwargs  Object         `yaml:"default_template_kwargs"` // the engine's own defaults, such as {enable_thinking: false}
-	ToolProjection  ToolProjection `yaml:"tool_projection"`         // whose form of tools the template sees; default auto, by engine kind
-	Timezone        string         `yaml:"timezone"`                // the engines', for templates that print the date; IANA name, default UTC
-	EngineVersion   string         `yaml:"engine_version"`          // such as 0.11.0; "": asked from the engines
-	BlockSize       int            `yaml:"block_size"`              // tokens per key, as the engines' cache blocks; default 16
-	Memo            Size           `yaml:"memo"`                    // memory for known prompt starts; default 64MiB; 0 off
-	MaxPrompt       Size           `yaml:"max_prompt"`              // longer bodies are routed by load; default 8MiB
-	Budget          Duration       `yaml:"budget"`                  // time for one prompt, then it is routed by load; default 20ms; 0: no limit
-	Text            Switch         `yaml:"text"`                    // keys over the bytes of prompts that have none over tokens (auto: when there is a path); default auto
-	Remote          RemoteMode     `yaml:"remote"`                  // the engines' own tokenizing where ours cannot tell (auto: for the next time, always: waiting for it); default auto
-	RemoteTimeout   Duration       `yaml:"remote_timeout"`          // of one question to an engine; default 1s
-	RemoteCache     Size           `yaml:"remote_cache"`            // memory for such answers; default 32MiB
-	Parity          ParityMode     `yaml:"parity"`                  // comparison with the engines' own tokens; default on
-	ParityTolerance int            `yaml:"parity_tolerance"`        // of the last 20 comparable answers this many may count other prompt tokens than the gateway; default 4
+	Path    string `yaml:"path"`    // folder with tokenizer.json, tokenizer_config.json and templates, or one tokenizer file; "" none
+	Unicode int    `yaml:"unicode"` // character classes of the engine's image: 16, or 14 for tokenizers up to 0.21.1; default 16
+
+	ChatTemplate   string         `yaml:"chat_template"`           // file, as the engines' --chat-template; "": the model's own
+	ContentFormat  ContentFormat  `yaml:"content_format"`          // --chat-template-content-format; default auto, found as the engines do
+	TemplateKwargs Object         `yaml:"default_template_kwargs"` // --default-chat-template-kwargs, such as {enable_thinking: false}
+	Mode           TokenizerMode  `yaml:"mode"`                    // --tokenizer-mode; default auto, by the model's architecture
+	ToolProjection ToolProjection `yaml:"tool_projection"`         // whose form of tools the template sees; default auto, by engine kind
+	ToolCallParser string         `yaml:"tool_call_parser"`        // --tool-call-parser; "" none
+	// ReasoningParser is the engines' --reasoning-parser; "" none.
+	ReasoningParser string `yaml:"reasoning_parser"`
+	// TrustRequestTemplate is --trust-request-chat-template: a request may bring
+	// its template; default false.
+	TrustRequestTemplate bool `yaml:"trust_request_template"`
+	// ExcludeToolsWhenNone is --exclude-tools-when-tool-choice-none; default false.
+	ExcludeToolsWhenNone bool `yaml:"exclude_tools_when_none"`
+	// HarmonySystemInstructions is the engines' variable
+	// VLLM_GPT_OSS_HARMONY_SYSTEM_INSTRUCTIONS; default false.
+	HarmonySystemInstructions bool   `yaml:"harmony_system_instructions"`
+	HarmonyDate               string `yaml:"harmony_date"`   // the engines' variable VLLM_SYSTEM_START_DATE, such as 2026-01-31; "": today
+	Timezone                  string `yaml:"timezone"`       // the engines', for prompts with the date; IANA name, default UTC
+	EngineVersion             string `yaml:"engine_version"` // such as 0.11.0; "": asked from the engines
+
+	BlockSize       int        `yaml:"block_size"`       // tokens per key, as the engines' cache blocks; default 16
+	Memo            Size       `yaml:"memo"`             // memory for known prompt starts; default 64MiB; 0 off
+	MaxPrompt       Size       `yaml:"max_prompt"`       // longer bodies are routed by load; default 8MiB
+	Budget          Duration   `yaml:"budget"`           // time for one prompt, then it is routed by load; default 20ms; 0: no limit
+	Text            Switch     `yaml:"text"`             // keys over the bytes of prompts that have none over tokens (auto: when there is a path); default auto
+	Remote          RemoteMode `yaml:"remote"`           // the engines' own tokenizing where ours cannot tell (auto: for the next time, always: waiting for it); default auto
+	RemoteTimeout   Duration   `yaml:"remote_timeout"`   // of one question to an engine; default 1s
+	RemoteCache     Size       `yaml:"remote_cache"`     // memory for such answers; default 32MiB
+	Parity          ParityMode `yaml:"parity"`           // comparison with the engines' own tokens; default on
+	ParityTolerance int        `yaml:"parity_tolerance"` // of the last 20 comparable answers this many may count other prompt tokens than the gateway; default 4
 }
 
 // Usage is how tokens are counted.

@@ -79,7 +79,7 @@ func DefaultPool() Pool {
 // DefaultTokenizer returns what every pool's tokenizer starts from.
 func DefaultTokenizer() Tokenizer {
 	return Tokenizer{
-		Unicode: 16, ContentFormat: ContentAuto, ToolProjection: ToolsAuto, Timezone: "UTC",
+		Unicode: 16, ContentFormat: ContentAuto, Mode: ModeAuto, ToolProjection: ToolsAuto, Timezone: "UTC",
 		BlockSize: 16, // vLLM's
 		Memo:      64 << 20,
 		MaxPrompt: 8 << 20,

@@ -45,6 +45,20 @@ const (
 	ContentParts  ContentFormat = "parts"
 )
 
+// TokenizerMode selects the engines' own encoder of a model instead of its chat
+// template.
+type TokenizerMode string
+
+// The tokenizer modes, by vLLM's names. ModeOther is any that has no name here.
+const (
+	ModeAuto        TokenizerMode = "auto"
+	ModeHF          TokenizerMode = "hf"
+	ModeMistral     TokenizerMode = "mistral"
+	ModeDeepSeekV32 TokenizerMode = "deepseek_v32"
+	ModeDeepSeekV4  TokenizerMode = "deepseek_v4"
+	ModeOther       TokenizerMode = "other"
+)
+
 // ToolProjection is whose form the tools of a request take before they are
 // rendered.
 type ToolProjection string
@@ -115,6 +129,7 @@ var enumValues = map[string][]string{
 	"Policy":         {string(PolicyRoundRobin), string(PolicyRandom), string(PolicyLeastLoad), string(PolicyPowerOfTwo), string(PolicyConsistentHash), string(PolicySession)},
 	"AuditMode":      {string(AuditCount), string(AuditInject)},
 	"ContentFormat":  {string(ContentAuto), string(ContentString), string(ContentParts)},
+	"TokenizerMode":  {string(ModeAuto), string(ModeHF), string(ModeMistral), string(ModeDeepSeekV32), string(ModeDeepSeekV4), string(ModeOther)},
 	"ToolProjection": {string(ToolsAuto), string(ToolsVLLM), string(ToolsSGLang), string(ToolsAsSent)},
 	"RemoteMode":     {string(RemoteAuto), string(RemoteOff), string(RemoteAlways)},
 	"ParityMode":     {string(ParityOn), string(ParityOff), string(ParityStrict)},

@@ -102,6 +102,9 @@ var rules = map[string]rule{
 	"Tokenizer.path":                as(formText),
 	"Tokenizer.unicode":             within(14, 16),
 	"Tokenizer.chat_template":       as(formText),
+	"Tokenizer.tool_call_parser":    as(formVersion),
+	"Tokenizer.reasoning_parser":    as(formVersion),
+	"Tokenizer.harmony_date":        as(formDate),
 	"Tokenizer.timezone":            must(formTimezone),
 	"Tokenizer.engine_version":      as(formVersion),
 	"Tokenizer.block_size":          within(1, 4096),
@@ -130,6 +133,7 @@ var (
 	formDigest         = form{"sha256", `^[0-9A-Fa-f]{64}$`, checkDigest}
 	formTime           = form{"date-time", `^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9:.]+([Zz]|[+-][0-9]{2}:[0-9]{2})$`, checkTime}
 	formTimezone       = form{"timezone", `^[A-Za-z0-9_+/-]+$`, checkTimezone}
+	formDate           = form{"date", `^[0-9]{4}-[0-9]{2}-[0-9]{2}$`, checkDate}
 	formVersion        = form{"version", `^[0-9A-Za-z][0-9A-Za-z.+_-]*$`, checkVersion}
 	formSocket         = form{"socket", `^[/@].+$`, checkSocket}
 )
@@ -320,11 +324,18 @@ func checkTimezone(s string) error {
 	return nil
 }
 
+func checkDate(s string) error {
+	if _, err := time.Parse(time.DateOnly, s); err != nil {
+		return fmt.Errorf("%q is no date such as 2026-01-31", clip(s))
+	}
+	return nil
+}
+
 func checkVersion(s string) error {
 	for i, r := range []byte(s) {
 		ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 		if !ok && (i == 0 || !strings.ContainsRune(".+_-", rune(r))) {
-			return fmt.Errorf(`%q is no version such as "0.11.0"`, clip(s))
+			return fmt.Errorf("%q may hold letters, digits, '.', '+', '_' and '-', and starts with a letter or digit", clip(s))
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -36,7 +37,7 @@ type Options struct {
 	IdleTimeout time.Duration
 }
 
-// Client makes bounded GET requests. It follows no redirect and uses no proxy
+// Client makes small requests with bounded answers. It follows no redirect and uses no proxy
 // of the environment, so it reaches the replica or nothing.
 type Client struct {
 	configured, registered *http.Client
@@ -81,10 +82,22 @@ func (a Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
 // Get asks a replica for a path below its base path, or for a whole URL, which
 // then gets no credentials unless it is on the replica's own host and port.
 func (c *Client) Get(ctx context.Context, r pools.Replica, secret configs.Secret, path string) (Answer, error) {
+	return c.do(ctx, http.MethodGet, r, secret, path, nil)
+}
+
+// PostJSON is Get with a JSON body.
+func (c *Client) PostJSON(ctx context.Context, r pools.Replica, secret configs.Secret, path string, body []byte) (Answer, error) {
+	return c.do(ctx, http.MethodPost, r, secret, path, body)
+}
+
+func (c *Client) do(ctx context.Context, method string, r pools.Replica, secret configs.Secret, path string, content []byte) (Answer, error) {
 	target, own := resolve(r.URL, path)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(content))
 	if err != nil {
 		return Answer{}, fmt.Errorf("cannot ask %q: %w", target, err)
+	}
+	if content != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("User-Agent", "penstock")
 	req.Header.Set("Accept-Encoding", "identity")

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -42,6 +43,25 @@ func TestOnlyRegisteredReplicasAreCheckedAtDial(t *testing.T) {
 	}
 	if _, err := c.Get(context.Background(), pools.Replica{URL: s.URL, Registered: true}, configs.Secret{}, "/"); !errors.Is(err, errNo) {
 		t.Errorf("registered: %v", err)
+	}
+}
+
+func TestPostSendsItsBodyAsJSON(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write([]byte(r.Method + " " + r.URL.Path + " " + r.Header.Get("Content-Type") + " " + r.Header.Get("Authorization") + " " + string(body)))
+	}))
+	t.Cleanup(s.Close)
+	c := NewClient(Options{})
+	t.Cleanup(c.Close)
+	a, err := c.PostJSON(context.Background(), pools.Replica{URL: s.URL + "/base"}, configs.NewSecret("k"), "/tokenize", []byte(`{"a":1}`))
+	if want := `POST /base/tokenize application/json Bearer k {"a":1}`; err != nil || string(a.Body) != want {
+		t.Errorf("got %q, %v", a.Body, err)
+	}
+	a, err = c.Get(context.Background(), pools.Replica{URL: s.URL}, configs.Secret{}, "/version")
+	if want := "GET /version   "; err != nil || string(a.Body) != want {
+		t.Errorf("got %q, %v", a.Body, err)
 	}
 }
 
