@@ -12,11 +12,11 @@ const (
 // Class is a set of properties of a code point.
 type Class uint16
 
-// Properties that pre-tokenizers ask for.
+// Properties that pre-tokenizers ask for; gen/gen.py has the same order.
 const (
 	Letter  Class = 1 << iota // \p{L}
 	Number                    // \p{N}
-	Space                     // \s of Oniguruma: White_Space
+	Space                     // \s of Oniguruma and Rust: White_Space
 	Newline                   // \r \n
 	Upper                     // \p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}: first run of o200k
 	Lower                     // \p{Ll}\p{Lm}\p{Lo}\p{M}: second run of o200k
@@ -24,13 +24,8 @@ const (
 	Punct                     // \p{P}
 	Symbol                    // \p{S}
 	Han                       // \p{Han} (Kimi)
+	KanaHan                   // [一-龥぀-ゟ゠-ヿ]: the second split of DeepSeek
 )
 
-// Table gives the class of every code point. It is immutable.
-type Table struct{}
-
-// Classes returns the table of a version.
-func Classes(v Version) *Table { panic("not built yet") }
-
-// Of returns the class of r; 0 for what is no scalar value.
-func (t *Table) Of(r rune) Class { panic("not built yet") }
+// maxClass is above every class.
+const maxClass = KanaHan << 1

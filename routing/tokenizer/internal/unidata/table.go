@@ -1,0 +1,89 @@
+package unidata
+
+import (
+	_ "embed"
+	"sync"
+)
+
+const (
+	scalars    = 0x110000
+	blockBits  = 7
+	blockSize  = 1 << blockBits
+	blockMask  = blockSize - 1
+	blockCount = scalars / blockSize
+)
+
+// Table gives the class of every code point. It is immutable.
+type Table struct {
+	ascii  [256]Class // by byte; zero from 0x80 on
+	index  [blockCount]uint16
+	blocks []Class
+	folded bool // lower case follows what this version assigns
+}
+
+var (
+	//go:embed classes16.bin
+	classes16 string
+	//go:embed classes14.bin
+	classes14 string
+
+	table16 = sync.OnceValue(func() *Table { return newTable(classes16) })
+	table14 = sync.OnceValue(func() *Table {
+		t := newTable(classes14)
+		t.folded = true
+		return t
+	})
+)
+
+// Classes returns the table of a version.
+func Classes(v Version) *Table {
+	if v == V14 {
+		return table14()
+	}
+	return table16()
+}
+
+// Of returns the class of r; 0 for what is no scalar value.
+func (t *Table) Of(r rune) Class {
+	if uint32(r) >= scalars {
+		return 0
+	}
+	return t.blocks[uint32(t.index[r>>blockBits])<<blockBits|uint32(r)&blockMask]
+}
+
+// Bytes returns the classes of ASCII by byte; those of other bytes are 0.
+func (t *Table) Bytes() *[256]Class { return &t.ascii }
+
+// newTable spreads the runs of a generated file; blocks that are alike are shared.
+func newTable(data string) *Table {
+	in := reader{data: data}
+	sets := make([]Class, in.number())
+	for i := range sets {
+		sets[i] = Class(in.number())
+	}
+	t := &Table{}
+	shared := map[[blockSize]Class]uint16{}
+	var block [blockSize]Class
+	run, class := 0, Class(0)
+	for r := range scalars {
+		if run == 0 {
+			run = in.number()
+			class = sets[in.byte()]
+		}
+		run--
+		block[r&blockMask] = class
+		if r < 0x80 {
+			t.ascii[r] = class
+		}
+		if r&blockMask == blockMask {
+			at, ok := shared[block]
+			if !ok {
+				at = uint16(len(shared))
+				shared[block] = at
+				t.blocks = append(t.blocks, block[:]...)
+			}
+			t.index[r>>blockBits] = at
+		}
+	}
+	return t
+}
