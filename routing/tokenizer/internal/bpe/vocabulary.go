@@ -1,0 +1,200 @@
+package bpe
+
+import "fmt"
+
+// vocabulary is a Spec made ready for merging. Its nodes are the symbols that text
+// begins as, then the tokens that merging can reach, in the order of the merges that
+// make them.
+//
+// Only one merge can ever make a token: when two neighbours merge, the text they
+// cover was merged as if it stood alone up to then, so they are the last pair that
+// merging that text alone arrives at. All other merges of the token never happen and
+// are left out (more than half of Llama 3's), and a merge's rank can be the node it
+// makes.
+type vocabulary struct {
+	rules
+	ids   []uint32 // of a node
+	split []pair   // of a node: what it is merged from; itself twice for a symbol
+
+	// ordered says that every node comes after both nodes it is merged from, so that
+	// merging applies ranks in ascending order; the linear encoder needs it.
+	ordered bool
+}
+
+type pair struct{ left, right uint32 }
+
+func (v *vocabulary) bytes() int64 {
+	return v.rules.bytes() + int64(len(v.ids))*4 + int64(len(v.split))*8
+}
+
+// builder makes a vocabulary; its raw rules are over places in the dictionary.
+type builder struct {
+	*dictionary
+	raw   rules
+	ranks int // number of ranks, used or not
+	parts []part
+	nodes []uint32
+	heap  heapMerger
+}
+
+// newBuilder reads the merges of a Spec.
+func newBuilder(s *Spec) (*builder, error) {
+	d, err := newDictionary(s)
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{dictionary: d}
+	if s.Ranks {
+		return b, b.readRanks()
+	}
+	return b, b.readMerges()
+}
+
+func (b *builder) readMerges() error {
+	b.ranks = len(b.spec.Merges)
+	b.raw.pairs = newPairTable(b.ranks)
+	b.raw.into = make([]uint32, b.ranks)
+	for rank, m := range b.spec.Merges {
+		left, right, into, err := b.merge(m)
+		if err != nil {
+			return err
+		}
+		b.raw.pairs.put(left, right, uint32(rank))
+		b.raw.into[rank] = into
+	}
+	return nil
+}
+
+// readRanks makes the merges of a tiktoken vocabulary: every two tokens that
+// spell a third merge, at the rank that is its id.
+func (b *builder) readRanks() error {
+	b.ranks = len(b.byID)
+	if b.ranks > maxMerges {
+		return fmt.Errorf("cannot take %d as a rank: more than %d", b.ranks-1, maxMerges)
+	}
+	pairs, ranks := b.rankedPairs()
+	b.raw.pairs = newPairTable(len(pairs))
+	b.raw.into = make([]uint32, b.ranks)
+	for place := range b.spec.Tokens {
+		b.raw.into[b.spec.Tokens[place].ID] = uint32(place)
+	}
+	for i, p := range pairs {
+		b.raw.pairs.put(p.left, p.right, ranks[i])
+	}
+	return nil
+}
+
+// rankedPairs is all pairs of tokens that spell a token, and the ids of the latter.
+func (b *builder) rankedPairs() (pairs []pair, ranks []uint32) {
+	pairs = make([]pair, 0, 3*len(b.spec.Tokens))
+	ranks = make([]uint32, 0, 3*len(b.spec.Tokens))
+	for i := range b.spec.Tokens {
+		t := &b.spec.Tokens[i]
+		for cut := 1; cut < len(t.Bytes); cut++ {
+			left, ok := b.find(t.Bytes[:cut])
+			if !ok {
+				continue
+			}
+			if right, ok := b.find(t.Bytes[cut:]); ok {
+				pairs = append(pairs, pair{left, right})
+				ranks = append(ranks, t.ID)
+			}
+		}
+	}
+	return pairs, ranks
+}
+
+// lastPair is what a token is merged from last, when symbols, as places, are what its
+// text begins as; ok is false when merging does not lead to the token.
+func (b *builder) lastPair(place uint32, symbols []uint32) (last pair, rank uint32, ok bool) {
+	if len(symbols) <= maxShort {
+		b.parts = b.parts[:0]
+		for _, s := range symbols {
+			b.parts = append(b.parts, part{node: s})
+		}
+		parts := b.raw.mergeShort(b.parts, 2)
+		if len(parts) != 2 {
+			return pair{}, 0, false
+		}
+		last = pair{parts[0].node, parts[1].node}
+	} else {
+		nodes := b.heap.merge(&b.raw, symbols, 2)
+		if len(nodes) != 2 {
+			return pair{}, 0, false
+		}
+		last = pair{nodes[0], nodes[1]}
+	}
+	rank = b.raw.pairs.get(last.left, last.right)
+	return last, rank, rank != noRank && b.raw.into[rank] == place
+}
+
+// build makes the vocabulary whose first nodes are symbols (places); extra are ids of
+// symbols that no merge knows. It also gives the node of each place, or goneNode.
+func (b *builder) build(symbols, extra []uint32, begin func(dst []uint32, text []byte) ([]uint32, bool)) (*vocabulary, []uint32) {
+	nodeOf := make([]uint32, len(b.spec.Tokens))
+	for i := range nodeOf {
+		nodeOf[i] = goneNode
+	}
+	v := &vocabulary{ordered: true}
+	for i, place := range symbols {
+		nodeOf[place] = uint32(i)
+		v.symbol(b.spec.Tokens[place].ID)
+	}
+	for _, id := range extra {
+		v.symbol(id)
+	}
+	made := make([]uint32, b.ranks) // by rank: place+1
+	lasts := make([]pair, len(b.spec.Tokens))
+	reached := 0
+	for i := range b.spec.Tokens {
+		place := uint32(i)
+		if nodeOf[place] != goneNode {
+			continue
+		}
+		var ok bool
+		if b.nodes, ok = begin(b.nodes[:0], b.text(place)); !ok {
+			continue
+		}
+		last, rank, ok := b.lastPair(place, b.nodes)
+		if ok {
+			made[rank], lasts[place] = place+1, last
+			reached++
+		}
+	}
+	v.pairs = newPairTable(reached)
+	v.number(b, made, nodeOf)
+	v.join(made, nodeOf, lasts)
+	return v, nodeOf
+}
+
+func (v *vocabulary) symbol(id uint32) {
+	node := uint32(len(v.ids))
+	v.ids = append(v.ids, id)
+	v.split = append(v.split, pair{node, node})
+}
+
+// number gives nodes to the tokens in the order of the ranks that make them.
+func (v *vocabulary) number(b *builder, made, nodeOf []uint32) {
+	for _, entry := range made {
+		if entry != 0 {
+			nodeOf[entry-1] = uint32(len(v.ids))
+			v.ids = append(v.ids, b.spec.Tokens[entry-1].ID)
+		}
+	}
+}
+
+func (v *vocabulary) join(made, nodeOf []uint32, lasts []pair) {
+	for _, entry := range made {
+		if entry == 0 {
+			continue
+		}
+		node := nodeOf[entry-1]
+		last := lasts[entry-1]
+		left, right := nodeOf[last.left], nodeOf[last.right]
+		v.split = append(v.split, pair{left, right})
+		v.pairs.put(left, right, node)
+		if left >= node || right >= node {
+			v.ordered = false
+		}
+	}
+}
