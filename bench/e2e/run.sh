@@ -9,79 +9,18 @@
 #   PENSTOCK      gateway binary (default <repository>/bin/penstock)
 set -euo pipefail
 
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
-cache=${PENSTOCK_CACHE:-$root/.cache}/e2e
-logs=$cache/logs
+# shellcheck source=bench/e2e/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 gateway=${E2E_GATEWAY:-penstock}
 engines=${E2E_ENGINES:-vllm llama}
 replicas=${E2E_REPLICAS:-2}
 suites=${E2E_SUITES:-python node bytes}
-binary=${PENSTOCK:-$root/bin/penstock}
-python=$cache/tools/bin/python
-ready_seconds=600 # two replicas that load at once on two busy cores took 200
-export PYTHONDONTWRITEBYTECODE=1 OPENAI_MODULES=$cache/node
+export OPENAI_MODULES=$cache/node
 
-declare -a pids=()
 declare -A direct=() front=() model=([vllm]=tiny [llama]=tiny-gguf)
 
-say() { printf 'e2e: %s\n' "$*"; }
-
-# start NAME COMMAND...: in its own process group, so that vLLM's children go with it.
-start() {
-  local name=$1
-  shift
-  setsid "$@" >"$logs/$name.log" 2>&1 &
-  pids+=($!)
-}
-
-stop_all() {
-  local pid
-  for pid in "${pids[@]}"; do kill -TERM -- "-$pid" 2>/dev/null || true; done
-  for pid in "${pids[@]}"; do
-    for _ in $(seq 100); do
-      kill -0 -- "-$pid" 2>/dev/null || break
-      sleep 0.1
-    done
-    kill -KILL -- "-$pid" 2>/dev/null || true
-  done
-}
-trap stop_all EXIT
-
-free_ports() {
-  "$python" -c '
-import socket, sys
-held = [socket.socket() for _ in range(int(sys.argv[1]))]
-for s in held: s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in held))' "$1"
-}
-
-# wait_ready NAME URL PID: polls until URL answers 200.
-wait_ready() {
-  local begun=$SECONDS
-  until curl --silent --fail --max-time 5 --output /dev/null "$2"; do
-    if ! kill -0 "$3" 2>/dev/null; then
-      say "$1 ended before it was ready:"
-      tail -20 "$logs/$1.log"
-      return 1
-    fi
-    if ((SECONDS - begun > ready_seconds)); then
-      say "$1 is not ready after $ready_seconds s"
-      return 1
-    fi
-    sleep 0.5
-  done
-  say "$1 ready $((SECONDS - begun)) s after the wait began"
-}
-
 start_vllm() { # NAME PORT
-  # Compiled modules are kept there: without them a start takes half as long again.
-  start "$1" env -u PYTHONDONTWRITEBYTECODE VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1 \
-    HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 DO_NOT_TRACK=1 PYTHONHASHSEED=0 CUDA_VISIBLE_DEVICES= \
-    "$cache/vllm/bin/vllm" serve "$cache/tiny" --served-model-name tiny --host 127.0.0.1 --port "$2" \
-    --dtype float32 --max-model-len 2048 --block-size 32 --max-num-seqs 8 --enforce-eager \
-    --enable-prompt-tokens-details --enable-scale-out \
-    --enable-auto-tool-choice --tool-call-parser hermes \
+  vllm "$1" "$2" "$cache/tiny" --served-model-name tiny --max-model-len 2048 --max-num-seqs 8 \
     --structured-outputs-config '{"backend":"xgrammar","disable_any_whitespace":true}'
 }
 
@@ -161,11 +100,7 @@ run_suites() {
   done 2>&1 | tee "$logs/suites.log"
 }
 
-mkdir -p "$logs"
-if [[ $gateway == penstock && ! -x $binary ]]; then
-  say "cannot run $binary: build it first"
-  exit 1
-fi
+[[ $gateway != penstock ]] || need_binary
 start_engines
 start_front
 run_suites

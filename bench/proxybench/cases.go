@@ -24,6 +24,7 @@ type benchCase struct {
 	title  string
 	kind   kind
 	prompt int // bytes
+	chats  int // different chats sent in turn, for tokenizers; 0: one completion prompt
 }
 
 // The shape of the stream cases.
@@ -34,17 +35,20 @@ const (
 	eventEvery     = 20 // ms
 	idlePrompt     = 8 << 10
 	streamedPrompt = 1 << 10
+	chatsEach      = 64
 )
 
 func allCases() []benchCase {
 	return []benchCase{
-		{"small", "Prompt of 1 KiB, answer of 1 KiB, 64 connections", throughput, 1 << 10},
-		{"large", "Prompt of 32 KiB, answer of 1 KiB, 64 connections", throughput, 32 << 10},
-		{"one", "One connection, prompt of 1 KiB, answer of 1 KiB", latency, 1 << 10},
-		{"one-large", "One connection, prompt of 32 KiB, answer of 1 KiB", latency, 32 << 10},
-		{"first", "Time to first byte of a stream, one connection", firstByte, streamedPrompt},
-		{"events", fmt.Sprintf("%d streams of %d events, one each %d ms", eventStreamsN, eventsEach, eventEvery), events, streamedPrompt},
-		{"idle", "Open silent streams, prompts of 8 KiB", idle, idlePrompt},
+		{"small", "Prompt of 1 KiB, answer of 1 KiB, 64 connections", throughput, 1 << 10, 0},
+		{"large", "Prompt of 32 KiB, answer of 1 KiB, 64 connections", throughput, 32 << 10, 0},
+		{"keyed", "Chats of 1 KiB, tokenized, answer of 1 KiB, 64 connections", throughput, 1 << 10, chatsEach},
+		{"keyed-large", "Chats of 32 KiB, tokenized, answer of 1 KiB, 64 connections", throughput, 32 << 10, chatsEach},
+		{"one", "One connection, prompt of 1 KiB, answer of 1 KiB", latency, 1 << 10, 0},
+		{"one-large", "One connection, prompt of 32 KiB, answer of 1 KiB", latency, 32 << 10, 0},
+		{"first", "Time to first byte of a stream, one connection", firstByte, streamedPrompt, 0},
+		{"events", fmt.Sprintf("%d streams of %d events, one each %d ms", eventStreamsN, eventsEach, eventEvery), events, streamedPrompt, 0},
+		{"idle", "Open silent streams, prompts of 8 KiB", idle, idlePrompt, 0},
 	}
 }
 

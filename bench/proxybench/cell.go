@@ -66,11 +66,11 @@ func (r *runner) charge(m cell, a account, units float64) error {
 func (r *runner) throughput(ctx context.Context, dir string) (cell, error) {
 	drive := r.ownThroughput
 	if r.h.wrk != "" {
-		if err := writeScript(dir, r.address, r.c.prompt); err != nil {
+		if err := writeScript(dir, r.address, &r.c); err != nil {
 			return nil, err
 		}
 		drive = func(ctx context.Context, length time.Duration) (driven, error) {
-			return runWrk(ctx, r.h.wrk, dir, r.address, r.h.helpCore, length)
+			return runWrk(ctx, r.h.wrk, dir, "http://"+r.address+r.c.path(), r.h.helpCore, length)
 		}
 	}
 	if _, err := drive(ctx, time.Second); err != nil { // warm up

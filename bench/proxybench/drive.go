@@ -60,21 +60,40 @@ func (r *runner) generator(ctx context.Context, o order, ready func() error) (yi
 // script is wrk's name for the request to send.
 const script = "post.lua"
 
-// writeScript writes the request as a wrk script. It is fixed, so wrk runs no
-// Lua while it drives.
-func writeScript(dir, address string, prompt int) error {
-	_, body, _ := bytes.Cut(request(address, prompt, false, 0, 0), []byte("\r\n\r\n"))
-	text := fmt.Sprintf("wrk.method = \"POST\"\nwrk.headers[\"Content-Type\"] = \"application/json\"\nwrk.body = [==[%s]==]\n", body)
-	if err := os.WriteFile(filepath.Join(dir, script), []byte(text), 0o600); err != nil {
+// writeScript writes the requests of a case as a wrk script, made before the run:
+// while it drives, wrk runs no Lua for one request, and one table access for many.
+func writeScript(dir, address string, c *benchCase) error {
+	text := []byte("wrk.method = \"POST\"\nwrk.headers[\"Content-Type\"] = \"application/json\"\n")
+	if c.chats == 0 {
+		_, body, _ := bytes.Cut(request(address, c.prompt, false, 0, 0), []byte("\r\n\r\n"))
+		text = fmt.Appendf(text, "wrk.body = [==[%s]==]\n", body)
+	} else {
+		text = append(text, "local bodies, requests, at = {}, {}, 0\n"...)
+		for i := range c.chats {
+			text = fmt.Appendf(text, "bodies[%d] = [==[%s]==]\n", i+1, chatBody(i, c.prompt))
+		}
+		text = append(text, `init = function() for i, b in ipairs(bodies) do requests[i] = wrk.format(nil, nil, nil, b) end end
+request = function() at = at % #requests + 1; return requests[at] end
+`...)
+	}
+	if err := os.WriteFile(filepath.Join(dir, script), text, 0o600); err != nil {
 		return fmt.Errorf("cannot write the script of wrk: %w", err)
 	}
 	return nil
 }
 
-func runWrk(ctx context.Context, wrk, dir, address string, core int, length time.Duration) (driven, error) {
+// path is where the requests of c go.
+func (c *benchCase) path() string {
+	if c.chats > 0 {
+		return "/v1/chat/completions"
+	}
+	return "/v1/completions"
+}
+
+func runWrk(ctx context.Context, wrk, dir, url string, core int, length time.Duration) (driven, error) {
 	seconds := max(1, int(length.Round(time.Second)/time.Second)) // wrk takes whole ones
 	cmd := exec.CommandContext(ctx, wrk, "-t1", "-c"+strconv.Itoa(connections), "-d"+strconv.Itoa(seconds)+"s",
-		"-s", filepath.Join(dir, script), "http://"+address+"/v1/completions")
+		"-s", filepath.Join(dir, script), url)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := startOn(core, cmd.Start); err != nil {

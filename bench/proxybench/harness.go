@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -44,6 +45,10 @@ func newHarness(o options, notes io.Writer) (*harness, error) {
 	if h.cases, err = selectCases(o.cases); err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(filepath.Join(o.tokenizer, "tokenizer.json")); err != nil {
+		h.remark("no tokenizer in %q (bench/oracle/setup.sh gets one): no rows with keys", o.tokenizer)
+		h.tokenizer = ""
+	}
 	files, err := raiseFiles(1 << 17)
 	if err != nil {
 		return nil, err
@@ -59,7 +64,7 @@ func newHarness(o options, notes io.Writer) (*harness, error) {
 		h.wrk = ""
 		h.remark("wrk is missing (see setup.sh): throughput is driven by the own generator, which may need more CPU than a proxy")
 	}
-	h.proxies, h.missing = proxies(h.self, o.penstock, room)
+	h.proxies, h.missing = proxies(h.self, o.penstock, o.tokenizer, room)
 	for _, m := range h.missing {
 		h.remark("not measured: %s", m)
 	}
@@ -99,7 +104,7 @@ func (h *harness) rounds(ctx context.Context) error {
 	for round := range h.options.rounds {
 		for _, c := range h.cases {
 			for _, p := range h.proxies {
-				if p.command == nil && c.kind == idle {
+				if !p.takesPart(&c) {
 					continue
 				}
 				m, err := h.undisturbed(ctx, round, c, p)
@@ -188,6 +193,11 @@ func (h *harness) measure(ctx context.Context, c benchCase, p proxy) (cell, erro
 		// before it has forked its worker.
 		if err := askOnce(ctx, r.address); err != nil {
 			return nil, fmt.Errorf("cannot get an answer through %s: %w", p.name, err)
+		}
+		if p.ready != nil {
+			if err := p.ready(ctx, dir); err != nil {
+				return nil, err
+			}
 		}
 		if r.proxy, err = tree(proc.cmd.Process.Pid); err != nil {
 			return nil, err

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +23,18 @@ type proxy struct {
 	// upstream; files it needs go to dir. Nil: no proxy, the row "direct".
 	command func(dir, address, upstream string) (*exec.Cmd, error)
 	version string
+	// keyed rows are measured in the cases with chats only. ready waits until the
+	// tokenizer that the process in dir loads is in use.
+	keyed bool
+	ready func(ctx context.Context, dir string) error
+}
+
+// takesPart reports whether c has a row of p.
+func (p *proxy) takesPart(c *benchCase) bool {
+	if p.command == nil && c.kind == idle {
+		return false
+	}
+	return !p.keyed || c.chats > 0
 }
 
 // binary finds a program also where users who are not root do not look.
@@ -32,10 +47,19 @@ func binary(name string) (string, error) {
 
 // proxies lists what is here, in the order of the rounds, and says what is not.
 // streams is how many each must be able to hold: two connections for each.
-func proxies(self, penstock string, streams int) (list []proxy, missing []string) {
+// With a tokenizer, Penstock comes also with keys: of prompts that it knows, and, with
+// its memo off, of prompts that it tokenizes whole.
+func proxies(self, penstock, tokenizer string, streams int) (list []proxy, missing []string) {
 	list = append(list, proxy{name: direct})
 	if _, err := os.Stat(penstock); err == nil {
-		list = append(list, proxy{name: "Penstock", version: "this commit", command: penstockCommand(penstock)})
+		list = append(list, proxy{name: "Penstock", version: "this commit", command: penstockCommand(penstock, "")})
+		if tokenizer != "" {
+			known := fmt.Sprintf("{path: %q, parity: off, remote: off}", tokenizer)
+			fresh := fmt.Sprintf("{path: %q, parity: off, remote: off, memo: 0B}", tokenizer)
+			list = append(list,
+				proxy{name: "Penstock, keys of known text", command: penstockCommand(penstock, known), keyed: true, ready: tokenizerReady},
+				proxy{name: "Penstock, keys of new text", command: penstockCommand(penstock, fresh), keyed: true, ready: tokenizerReady})
+		}
 	} else {
 		missing = append(missing, "Penstock ("+penstock+" is not built)")
 	}
@@ -67,13 +91,23 @@ func versionOf(path string, args ...string) string {
 	return line
 }
 
-func penstockCommand(path string) func(dir, address, upstream string) (*exec.Cmd, error) {
+// adminFile is where a started Penstock's admin address is noted.
+const adminFile = "admin"
+
+func penstockCommand(path, tokenizer string) func(dir, address, upstream string) (*exec.Cmd, error) {
 	return func(dir, address, upstream string) (*exec.Cmd, error) {
 		file := filepath.Join(dir, "penstock.yaml")
 		cmd := exec.Command(path, "serve", "--config", file)
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-		return cmd, os.WriteFile(file, fmt.Appendf(nil, `listen: {address: %q}
-admin: {address: "127.0.0.1:0"}
+		admin, err := freeAddress(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		if tokenizer == "" {
+			tokenizer = "{}"
+		}
+		return cmd, errors.Join(os.WriteFile(filepath.Join(dir, adminFile), []byte(admin), 0o600), os.WriteFile(file, fmt.Appendf(nil, `listen: {address: %q}
+admin: {address: %q}
 log: {access: false, level: warn}
 shutdown: {settle: 0s, drain: 1s}
 pools:
@@ -83,10 +117,43 @@ pools:
   health: {disabled: true}
   load: {disabled: true}
   slow_start: 0s
+  tokenizer: %s
   replicas: [{url: "http://%s"}]
-`, address, upstream), 0o600)
+`, address, admin, tokenizer, upstream), 0o600))
 	}
 }
+
+// tokenizerReady asks the metrics of the Penstock in dir until its tokenizer is in use.
+func tokenizerReady(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	admin, err := os.ReadFile(filepath.Join(dir, adminFile))
+	if err != nil {
+		return fmt.Errorf("cannot find the admin address: %w", err)
+	}
+	retry := time.NewTicker(50 * time.Millisecond)
+	defer retry.Stop()
+	for {
+		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+string(admin)+"/metrics", http.NoBody)
+		if err != nil {
+			return err
+		}
+		if a, err := http.DefaultTransport.RoundTrip(q); err == nil {
+			text, err := io.ReadAll(a.Body)
+			a.Body.Close()
+			if err == nil && readyMetric.Match(text) {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("cannot wait for the tokenizer: %w", ctx.Err())
+		case <-retry.C:
+		}
+	}
+}
+
+var readyMetric = regexp.MustCompile(`(?m)^penstock_tokenizer_state\{.*state="(ready|verified|unverified)".*\} 1$`)
 
 func nginxCommand(path string, streams int) func(dir, address, upstream string) (*exec.Cmd, error) {
 	return func(dir, address, upstream string) (*exec.Cmd, error) {

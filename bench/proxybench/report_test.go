@@ -111,5 +111,5 @@ func TestConfigurationsAreWritten(t *testing.T) {
 	}
 	f(wrap(proxy{command: nginxCommand("nginx", 10)}), "nginx.conf", "worker_connections 40;")
 	f(wrap(proxy{command: haproxyCommand("haproxy", 10)}), "haproxy.cfg", "maxconn 10\n")
-	f(wrap(proxy{command: penstockCommand("penstock")}), "penstock.yaml", `url: "http://127.0.0.1:2"`)
+	f(wrap(proxy{command: penstockCommand("penstock", "")}), "penstock.yaml", `url: "http://127.0.0.1:2"`)
 }
