@@ -54,6 +54,19 @@ func (t *Table) Of(r rune) Class {
 // Bytes returns the classes of ASCII by byte; those of other bytes are 0.
 func (t *Table) Bytes() *[256]Class { return &t.ascii }
 
+// Map returns a table with the classes that f makes of those of t.
+func (t *Table) Map(f func(Class) Class) *Table {
+	m := *t
+	m.blocks = make([]Class, len(t.blocks))
+	for i, c := range t.blocks {
+		m.blocks[i] = f(c)
+	}
+	for i := range 0x80 {
+		m.ascii[i] = f(t.ascii[i])
+	}
+	return &m
+}
+
 // newTable spreads the runs of a generated file; blocks that are alike are shared.
 func newTable(data string) *Table {
 	in := reader{data: data}

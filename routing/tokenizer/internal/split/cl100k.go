@@ -1,0 +1,85 @@
+package split
+
+import "penstock/routing/tokenizer/internal/unidata"
+
+// cl100k cuts as
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
+//	 ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+//
+// and its variants: single digits, and words that marks belong to.
+type cl100k struct {
+	scanner
+	word     unidata.Class // what words are made of
+	known    unidata.Class // what symbols are not
+	digits   int
+	wholeEnd bool // \s++$ comes before \s*[\r\n]
+}
+
+var _ Splitter = (*cl100k)(nil)
+
+func newCL100K(t *unidata.Table, word unidata.Class, digits int) *cl100k {
+	return &cl100k{
+		scanner: newScanner(t),
+		word:    word,
+		known:   word | unidata.Space | unidata.Letter | unidata.Number,
+		digits:  digits,
+	}
+}
+
+// Split implements Splitter.
+func (c *cl100k) Split(text []byte, from int, ends []int) int {
+	for n := range ends {
+		if from >= len(text) {
+			return n
+		}
+		from = c.next(text, from)
+		ends[n] = from
+	}
+	return len(ends)
+}
+
+func (c *cl100k) next(text []byte, i int) int {
+	class, size := c.class(text, i)
+	if class&c.word != 0 {
+		return c.scanner.word(text, i+size, c.word)
+	}
+	if text[i] == '\'' {
+		if end := contraction(text, i); end > 0 {
+			return end
+		}
+	}
+	if class&unidata.Number != 0 {
+		return c.atMost(text, i+size, c.digits-1, unidata.Number)
+	}
+	after := i + size
+	if class&unidata.Newline == 0 && after < len(text) {
+		second, secondSize := c.class(text, after)
+		if second&c.word != 0 {
+			return c.scanner.word(text, after+secondSize, c.word)
+		}
+		if text[i] == ' ' && second&c.known == 0 {
+			return c.symbols(text, after+secondSize)
+		}
+	}
+	if class&unidata.Space == 0 {
+		return c.symbols(text, after)
+	}
+	return c.space(text, i)
+}
+
+// symbols ends [^\s\p{L}\p{N}]+[\r\n]* whose first character lies before i.
+func (c *cl100k) symbols(text []byte, i int) int {
+	return newlines(text, c.runWithout(text, i, c.known), '\n')
+}
+
+func (c *cl100k) space(text []byte, i int) int {
+	r := c.spaces(text, i)
+	if c.wholeEnd && r.end == len(text) {
+		return r.end
+	}
+	if r.newline != 0 {
+		return r.newline
+	}
+	return r.beforeLast(i, r.end == len(text))
+}

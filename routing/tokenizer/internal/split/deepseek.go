@@ -1,0 +1,140 @@
+package split
+
+import "penstock/routing/tokenizer/internal/unidata"
+
+// deepSeek cuts in three steps: first numbers, \p{N}{1,3}; then Han and kana,
+// [一-龥぀-ゟ゠-ヿ]+; then everything that these left or cut out as
+//
+//	[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+|
+//	 ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+//
+// where what matches nothing is a piece of its own. The third pattern sees one part
+// of the text at a time; what is no part of it has the class foreign and no other.
+type deepSeek struct {
+	outer deepSeekPart
+	inner deepSeekPart // Han and kana
+}
+
+type deepSeekPart struct {
+	scanner
+	foreignASCII bool // no ASCII is part of it
+}
+
+var _ Splitter = (*deepSeek)(nil)
+
+const (
+	foreign  = unidata.Han // which these patterns do not ask for
+	dsWord   = unidata.Letter | unidata.Mark
+	dsSymbol = unidata.Punct | unidata.Symbol
+	dsAny    = dsWord | dsSymbol | unidata.Space | foreign // what is never in a gap
+)
+
+func newDeepSeek(t *unidata.Table) *deepSeek {
+	const apart = unidata.Number | unidata.KanaHan
+	outer := t.Map(func(c unidata.Class) unidata.Class {
+		if c&apart != 0 {
+			return c&apart | foreign
+		}
+		return c &^ foreign
+	})
+	inner := t.Map(func(c unidata.Class) unidata.Class {
+		if c&unidata.KanaHan == 0 {
+			return foreign
+		}
+		return c &^ foreign
+	})
+	return &deepSeek{
+		outer: deepSeekPart{scanner: newScanner(outer)},
+		inner: deepSeekPart{scanner: newScanner(inner), foreignASCII: true},
+	}
+}
+
+// Split implements Splitter.
+func (d *deepSeek) Split(text []byte, from int, ends []int) int {
+	for n := range ends {
+		if from >= len(text) {
+			return n
+		}
+		from = d.next(text, from)
+		ends[n] = from
+	}
+	return len(ends)
+}
+
+func (d *deepSeek) next(text []byte, i int) int {
+	class, size := d.outer.class(text, i)
+	switch {
+	case class&unidata.Number != 0:
+		return d.outer.atMost(text, i+size, 2, unidata.Number)
+	case class&unidata.KanaHan != 0:
+		class, size = d.inner.class(text, i)
+		return d.inner.next(text, i, class, size)
+	}
+	return d.outer.next(text, i, class, size)
+}
+
+// next ends the piece of the third pattern at i, where a character of this class and
+// size is.
+func (d *deepSeekPart) next(text []byte, i int, class unidata.Class, size int) int {
+	after := i + size
+	if class&dsWord != 0 {
+		return d.words(text, after)
+	}
+	second, secondSize := foreign, 0
+	if after < len(text) {
+		second, secondSize = d.class(text, after)
+	}
+	switch {
+	case class&dsSymbol != 0:
+		if text[i] < 0x80 && second&unidata.Letter != 0 && text[after] < 0x80 {
+			return letters(text, after)
+		}
+		return newlines(text, d.run(text, after, dsSymbol), '\n')
+	case second&dsWord != 0 && class&unidata.Newline == 0:
+		return d.words(text, after+secondSize)
+	case text[i] == ' ' && second&dsSymbol != 0:
+		return newlines(text, d.run(text, after+secondSize, dsSymbol), '\n')
+	case class&unidata.Space != 0:
+		return d.space(text, i)
+	}
+	return d.gap(text, i)
+}
+
+// words ends a run of letters and marks.
+func (d *deepSeekPart) words(text []byte, i int) int {
+	if d.foreignASCII {
+		return d.run(text, i, dsWord)
+	}
+	return d.word(text, i, dsWord)
+}
+
+func (d *deepSeekPart) space(text []byte, i int) int {
+	r := d.spaces(text, i)
+	if r.newline != 0 {
+		return r.newline
+	}
+	final := r.end == len(text)
+	if !final {
+		class, _ := d.class(text, r.end)
+		final = class&foreign != 0
+	}
+	return r.beforeLast(i, final)
+}
+
+// gap ends what no alternative matches: controls and unassigned characters, but for
+// one right before a word, which belongs to that.
+func (d *deepSeekPart) gap(text []byte, i int) int {
+	last := i
+	for i < len(text) {
+		class, size := d.class(text, i)
+		if class&dsWord != 0 {
+			return last
+		}
+		if class&dsAny != 0 {
+			return i
+		}
+		last = i
+		i += size
+	}
+	return i
+}

@@ -1,0 +1,150 @@
+package split
+
+import "penstock/routing/tokenizer/internal/unidata"
+
+// o200kForm is what tells the patterns of the o200k kind apart.
+type o200kForm struct {
+	contractions bool // words end with (?i:'s|'t|'re|'ve|'m|'ll|'d)?
+	slash        bool // symbols end with [\r\n/]*, not [\r\n]*
+	han          bool // [\p{Han}]+ comes first, and words have none (see withoutHan)
+	digits       int
+}
+
+// o200k cuts as
+//
+//	[^\r\n\p{L}\p{N}]?U*W+C?|[^\r\n\p{L}\p{N}]?U+W*C?|\p{N}{1,3}|
+//	 ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+//
+// where U is [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}], W is [\p{Ll}\p{Lm}\p{Lo}\p{M}] and C the
+// contractions.
+type o200k struct {
+	scanner
+	form o200kForm
+	also byte // that ends symbols like a newline
+}
+
+var _ Splitter = (*o200k)(nil)
+
+const (
+	inWords = unidata.Upper | unidata.Lower
+	inText  = unidata.Space | unidata.Letter | unidata.Number // no symbol
+)
+
+func newO200K(t *unidata.Table, f o200kForm) *o200k {
+	o := &o200k{scanner: newScanner(t), form: f, also: '\n'}
+	if f.slash {
+		o.also = '/'
+	}
+	return o
+}
+
+// Split implements Splitter.
+func (o *o200k) Split(text []byte, from int, ends []int) int {
+	for n := range ends {
+		if from >= len(text) {
+			return n
+		}
+		from = o.next(text, from)
+		ends[n] = from
+	}
+	return len(ends)
+}
+
+func (o *o200k) next(text []byte, i int) int {
+	class, size := o.class(text, i)
+	if o.form.han && class&unidata.Han != 0 {
+		return o.run(text, i+size, unidata.Han)
+	}
+	if class&inWords != 0 {
+		return o.contracted(text, o.marked(text, i, class, size))
+	}
+	if class&unidata.Number != 0 {
+		return o.atMost(text, i+size, o.form.digits-1, unidata.Number)
+	}
+	after := i + size
+	if class&(unidata.Newline|unidata.Letter) == 0 && after < len(text) {
+		second, secondSize := o.class(text, after)
+		if second&inWords != 0 {
+			end, _ := o.core(text, after)
+			return o.contracted(text, end)
+		}
+		if text[i] == ' ' && second&inText == 0 {
+			return o.symbols(text, after+secondSize)
+		}
+	}
+	if class&unidata.Space == 0 {
+		return o.symbols(text, after)
+	}
+	return o.lines(text, i)
+}
+
+// marked ends the word at i. A mark there may stand before the word as any symbol
+// may, which the pattern tries first.
+func (o *o200k) marked(text []byte, i int, class unidata.Class, size int) int {
+	if class&unidata.Mark == 0 {
+		end, _ := o.core(text, i)
+		return end
+	}
+	if i+size == len(text) {
+		return i + size
+	}
+	if end, lower := o.core(text, i+size); lower {
+		return end
+	}
+	// Nothing after the mark ends in W, so U*W+ gives back all but the mark.
+	return i + size
+}
+
+// core ends U*W+ at i, or, with lower false, U+W*, or nothing: end is i then. After
+// U* either W follows, or U* gives back what it must: up to its last character that
+// is in W too.
+func (o *o200k) core(text []byte, i int) (end int, lower bool) {
+	last := 0
+	for i < len(text) {
+		class, size := o.class(text, i)
+		if class&unidata.Upper == 0 {
+			if class&unidata.Lower != 0 {
+				return o.small(text, i+size), true
+			}
+			break
+		}
+		i += size
+		if class&unidata.Lower != 0 {
+			last = i
+		}
+	}
+	if last > 0 {
+		return last, true
+	}
+	return i, false
+}
+
+// small ends W* at i.
+func (o *o200k) small(text []byte, i int) int {
+	for {
+		i = smallLetters(text, i)
+		if i >= len(text) || text[i] < 0x80 {
+			return i
+		}
+		class, size := o.wide(text, i)
+		if class&unidata.Lower == 0 {
+			return i
+		}
+		i += size
+	}
+}
+
+// contracted ends the optional contraction at i.
+func (o *o200k) contracted(text []byte, i int) int {
+	if o.form.contractions && i < len(text) && text[i] == '\'' {
+		if end := contraction(text, i); end > 0 {
+			return end
+		}
+	}
+	return i
+}
+
+// symbols ends [^\s\p{L}\p{N}]+[\r\n/]* whose first character lies before i.
+func (o *o200k) symbols(text []byte, i int) int {
+	return newlines(text, o.runWithout(text, i, inText), o.also)
+}
