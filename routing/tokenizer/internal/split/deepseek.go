@@ -89,11 +89,11 @@ func (d *deepSeekPart) next(text []byte, i int, class unidata.Class, size int) i
 		if text[i] < 0x80 && second&unidata.Letter != 0 && text[after] < 0x80 {
 			return letters(text, after)
 		}
-		return newlines(text, d.run(text, after, dsSymbol), '\n')
+		return d.symbols(text, after)
 	case second&dsWord != 0 && class&unidata.Newline == 0:
 		return d.words(text, after+secondSize)
 	case text[i] == ' ' && second&dsSymbol != 0:
-		return newlines(text, d.run(text, after+secondSize, dsSymbol), '\n')
+		return d.symbols(text, after+secondSize)
 	case class&unidata.Space != 0:
 		return d.space(text, i)
 	}
@@ -106,6 +106,15 @@ func (d *deepSeekPart) words(text []byte, i int) int {
 		return d.run(text, i, dsWord)
 	}
 	return d.word(text, i, dsWord)
+}
+
+// symbols ends [\p{P}\p{S}]+[\r\n]* whose first character lies before i.
+func (d *deepSeekPart) symbols(text []byte, i int) int {
+	i = d.run(text, i, dsSymbol)
+	if d.foreignASCII {
+		return i
+	}
+	return newlines(text, i, '\n')
 }
 
 func (d *deepSeekPart) space(text []byte, i int) int {
