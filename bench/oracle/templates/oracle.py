@@ -1,6 +1,7 @@
 """Renders chat templates with Jinja2 as Hugging Face transformers sets it up.
 
-usage: oracle.py expect CORPUS CASES             writes CORPUS/expected.jsonl
+usage: oracle.py expect CORPUS CASES             writes CORPUS/expected.jsonl where out of date
+       oracle.py golden CORPUS CASES             writes it always
        oracle.py mutate CORPUS CASES COUNT SEED  COUNT mutated cases per template to stdout
        oracle.py render                          JSON lines of {template, vars} from stdin
 
@@ -124,6 +125,11 @@ def expect(corpus, cases):
     if done.exists() and done.read_text() == stamp:
         print("oracle: up to date")
         return
+    golden(corpus, cases)
+    done.write_text(stamp)
+
+
+def golden(corpus, cases):
     templates, texts = load(corpus, cases)
     rendered = raised = 0
     with open(corpus / "expected.jsonl", "w") as out:
@@ -135,7 +141,6 @@ def expect(corpus, cases):
                 rendered += "text" in result
                 raised += "error" in result
                 out.write(json.dumps({"template": name, "case": case, **result}) + "\n")
-    done.write_text(stamp)
     print(f"oracle: {len(templates)} templates x {len(texts)} cases: {rendered} rendered, {raised} raised")
 
 
@@ -306,6 +311,8 @@ def main(arguments):
     match arguments:
         case ["expect", corpus, cases]:
             expect(Path(corpus), Path(cases))
+        case ["golden", corpus, cases]:
+            golden(Path(corpus), Path(cases))
         case ["mutate", corpus, cases, count, seed]:
             mutate(Path(corpus), Path(cases), int(count), seed)
         case ["render"]:
