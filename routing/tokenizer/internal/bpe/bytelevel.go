@@ -39,71 +39,56 @@ func NewByteLevel(s *Spec) (*ByteLevel, error) {
 func (b *ByteLevel) Bytes() int64 { return b.vocabulary.bytes() + b.whole.bytes() }
 
 // NewWorker makes the scratch memory and piece cache of one user.
-func (b *ByteLevel) NewWorker() *Worker { return &Worker{tables: b} }
+func (b *ByteLevel) NewWorker() *Worker {
+	return &Worker{tables: b, merger: newMerger(b.vocabulary), cache: new(pieceCache)}
+}
 
 // Worker encodes pieces; for one goroutine at a time.
 type Worker struct {
 	tables *ByteLevel
-	parts  [maxShort]part
-	nodes  []uint32
-	heap   heapMerger
+	merger merger
+	cache  *pieceCache
 }
 
 // Append encodes the pieces of text from offset from to ends[0], ends[0] to ends[1]
 // and so on, and appends the ids to dst.
 func (w *Worker) Append(dst []uint32, text []byte, from int, ends []int) []uint32 {
+	whole := &w.tables.whole
 	for _, end := range ends {
-		dst = w.piece(dst, text, from, end)
+		n := end - from
+		if n > 16 || n == 0 {
+			dst = w.long(dst, text[from:end])
+			from = end
+			continue
+		}
+		a, b := words(text, from, n)
+		hash := hashWords(a, b, n)
+		if id, ok := whole.get(a, b, n, hash); ok {
+			dst = append(dst, id)
+			from = end
+			continue
+		}
+		e := w.cache.entry(hash)
+		if e.a == a && e.b == b && int(e.n) == n {
+			dst = append(dst, e.ids[:e.count]...)
+			from = end
+			continue
+		}
+		start := len(dst)
+		dst = w.merger.mergeBytes(dst, text[from:end])
+		e.put(a, b, n, dst[start:])
 		from = end
 	}
 	return dst
 }
 
-func (w *Worker) piece(dst []uint32, text []byte, from, end int) []uint32 {
-	n := end - from
-	if n == 0 {
+// long encodes a piece of more than 16 bytes, or none.
+func (w *Worker) long(dst []uint32, piece []byte) []uint32 {
+	if len(piece) == 0 {
 		return dst
 	}
-	if n <= 16 {
-		a, b := words(text, from, n)
-		if id, ok := w.tables.whole.get(a, b, n, hashWords(a, b, n)); ok {
-			return append(dst, id)
-		}
-	} else if id, ok := w.tables.whole.long.get(text[from:end]); ok {
+	if id, ok := w.tables.whole.long.get(piece); ok {
 		return append(dst, id)
 	}
-	return w.merge(dst, text[from:end])
-}
-
-// merge encodes a piece that is not one token.
-func (w *Worker) merge(dst []uint32, piece []byte) []uint32 {
-	v := w.tables.vocabulary
-	if len(piece) <= maxShort {
-		parts := w.parts[:len(piece)]
-		for i, c := range piece {
-			parts[i].node = uint32(c)
-		}
-		for _, p := range v.mergeShort(parts, 1) {
-			dst = append(dst, v.ids[p.node])
-		}
-		return dst
-	}
-	nodes := w.nodes[:0]
-	for _, c := range piece {
-		nodes = append(nodes, uint32(c))
-	}
-	w.nodes = nodes
-	for _, node := range w.heap.merge(&v.rules, nodes, 1) {
-		dst = append(dst, v.ids[node])
-	}
-	w.release()
-	return dst
-}
-
-// release gives back the memory that only a very long piece needed.
-func (w *Worker) release() {
-	if cap(w.nodes) > keptScratch {
-		w.nodes = nil
-	}
-	w.heap.release()
+	return w.merger.mergeBytes(dst, piece)
 }

@@ -146,7 +146,9 @@ func (c *Characters) Bytes() int64 {
 }
 
 // NewWorker makes the scratch memory and piece cache of one user.
-func (c *Characters) NewWorker() *CharWorker { return &CharWorker{tables: c} }
+func (c *Characters) NewWorker() *CharWorker {
+	return &CharWorker{tables: c, merger: newMerger(c.vocabulary)}
+}
 
 // CharWorker encodes texts; for one goroutine at a time.
 type CharWorker struct {
@@ -155,9 +157,7 @@ type CharWorker struct {
 	Expired func() bool
 
 	tables *Characters
-	parts  []part
-	nodes  []uint32
-	heap   heapMerger
+	merger merger
 }
 
 // Append encodes normalised text (spaces already written as ▁) and appends to dst.
@@ -171,11 +171,8 @@ func (w *CharWorker) Append(dst []uint32, text []byte) (ids []uint32, ok bool) {
 			return append(dst, id), true
 		}
 	}
-	w.nodes = c.begin(w.nodes[:0], text)
-	for _, node := range w.heap.merge(&c.vocabulary.rules, w.nodes, 1) {
-		dst = append(dst, c.vocabulary.ids[node])
-	}
-	return dst, true
+	w.merger.nodes = c.begin(w.merger.nodes[:0], text)
+	return w.merger.mergeNodes(dst), true
 }
 
 func (c *Characters) wholeText(text []byte) (uint32, bool) {

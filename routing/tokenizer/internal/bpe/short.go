@@ -21,6 +21,9 @@ type part struct {
 	node uint32
 }
 
+// shortBytes is the length up to which scanning is faster than the linear encoder.
+const shortBytes = 8
+
 // maxShort is the number of symbols up to which scanning for the best pair is
 // cheaper than a heap.
 const maxShort = 64

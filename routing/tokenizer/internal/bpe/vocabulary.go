@@ -16,15 +16,13 @@ type vocabulary struct {
 	ids   []uint32 // of a node
 	split []pair   // of a node: what it is merged from; itself twice for a symbol
 
-	// ordered says that every node comes after both nodes it is merged from, so that
-	// merging applies ranks in ascending order; the linear encoder needs it.
-	ordered bool
+	linear *linear // nil where only the heap is exact
 }
 
 type pair struct{ left, right uint32 }
 
 func (v *vocabulary) bytes() int64 {
-	return v.rules.bytes() + int64(len(v.ids))*4 + int64(len(v.split))*8
+	return v.rules.bytes() + int64(len(v.ids))*4 + int64(len(v.split))*8 + v.linear.bytes()
 }
 
 // builder makes a vocabulary; its raw rules are over places in the dictionary.
@@ -135,7 +133,7 @@ func (b *builder) build(symbols, extra []uint32, begin func(dst []uint32, text [
 	for i := range nodeOf {
 		nodeOf[i] = goneNode
 	}
-	v := &vocabulary{ordered: true}
+	v := &vocabulary{}
 	for i, place := range symbols {
 		nodeOf[place] = uint32(i)
 		v.symbol(b.spec.Tokens[place].ID)
@@ -164,7 +162,24 @@ func (b *builder) build(symbols, extra []uint32, begin func(dst []uint32, text [
 	v.pairs = newPairTable(reached)
 	v.number(b, made, nodeOf)
 	v.join(made, nodeOf, lasts)
+	v.linear = newLinear(v, b.textOf(len(v.ids), nodeOf))
 	return v, nodeOf
+}
+
+// textOf finds the text of a node; extra symbols have none.
+func (b *builder) textOf(nodes int, nodeOf []uint32) func(node uint32) []byte {
+	places := make([]uint32, nodes) // place+1
+	for place, node := range nodeOf {
+		if node != goneNode {
+			places[node] = uint32(place) + 1
+		}
+	}
+	return func(node uint32) []byte {
+		if places[node] == 0 {
+			return nil
+		}
+		return b.text(places[node] - 1)
+	}
 }
 
 func (v *vocabulary) symbol(id uint32) {
@@ -193,8 +208,5 @@ func (v *vocabulary) join(made, nodeOf []uint32, lasts []pair) {
 		left, right := nodeOf[last.left], nodeOf[last.right]
 		v.split = append(v.split, pair{left, right})
 		v.pairs.put(left, right, node)
-		if left >= node || right >= node {
-			v.ordered = false
-		}
 	}
 }

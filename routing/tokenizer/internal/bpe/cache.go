@@ -1,0 +1,30 @@
+package bpe
+
+// pieceCache remembers the ids of pieces of up to 16 bytes that are not one token:
+// direct-mapped, a cache line an entry, 4 MiB a worker.
+type pieceCache [cacheSize]cacheEntry
+
+const (
+	cacheBits = 16
+	cacheSize = 1 << cacheBits
+)
+
+type cacheEntry struct {
+	a, b  uint64
+	ids   [11]uint32
+	n     uint8 // length of the piece; 0 is empty
+	count uint8
+}
+
+// entry is where a piece with a hash is, if it is; the tables of whole pieces use the
+// other end of the hash.
+func (c *pieceCache) entry(hash uint64) *cacheEntry { return &c[hash>>(64-cacheBits)] }
+
+// put remembers a piece, unless its ids are too many.
+func (e *cacheEntry) put(a, b uint64, n int, ids []uint32) {
+	if len(ids) > len(e.ids) {
+		return
+	}
+	e.a, e.b, e.n, e.count = a, b, uint8(n), uint8(len(ids))
+	copy(e.ids[:], ids)
+}

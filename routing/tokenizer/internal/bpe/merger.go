@@ -1,0 +1,72 @@
+package bpe
+
+// followSize is the entries of the table that remembers which tokens may follow
+// which: 256 KiB a worker.
+const followSize = 1 << 15
+
+// merger is the scratch memory with which a worker merges.
+type merger struct {
+	v       *vocabulary
+	parts   [maxShort]part
+	nodes   []uint32 // symbols of a piece for the heap
+	heap    heapMerger
+	stack   []uint32 // the linear encoder's tokens so far
+	dead    []uint64 // its bit set of places without a way on
+	follows *[followSize]uint64
+}
+
+func newMerger(v *vocabulary) merger {
+	m := merger{v: v}
+	if v.linear != nil {
+		m.follows = new([followSize]uint64)
+	}
+	return m
+}
+
+// mergeBytes encodes a piece whose bytes are the symbols 0 to 255.
+func (m *merger) mergeBytes(dst []uint32, piece []byte) []uint32 {
+	v := m.v
+	if len(piece) <= shortBytes || v.linear == nil && len(piece) <= maxShort {
+		parts := m.parts[:len(piece)]
+		for i, c := range piece {
+			parts[i].node = uint32(c)
+		}
+		for _, p := range v.mergeShort(parts, 1) {
+			dst = append(dst, v.ids[p.node])
+		}
+		return dst
+	}
+	if v.linear != nil {
+		dst = m.encodeLinear(dst, piece)
+	} else {
+		m.nodes = m.nodes[:0]
+		for _, c := range piece {
+			m.nodes = append(m.nodes, uint32(c))
+		}
+		dst = m.mergeNodes(dst)
+	}
+	m.release()
+	return dst
+}
+
+// mergeNodes encodes the symbols in nodes by the heap.
+func (m *merger) mergeNodes(dst []uint32) []uint32 {
+	for _, node := range m.heap.merge(&m.v.rules, m.nodes, 1) {
+		dst = append(dst, m.v.ids[node])
+	}
+	return dst
+}
+
+// release gives back the memory that only a very long text needed.
+func (m *merger) release() {
+	if cap(m.nodes) > keptScratch {
+		m.nodes = nil
+	}
+	if cap(m.stack) > keptScratch {
+		m.stack = nil
+	}
+	if cap(m.dead) > keptScratch {
+		m.dead = nil
+	}
+	m.heap.release()
+}

@@ -1,0 +1,242 @@
+package bpe
+
+// trie finds the longest token at a place of a text, among the nodes of a vocabulary
+// that merging reaches. A token's node in the trie has the token's number; inner
+// nodes that are no token have the numbers after them.
+//
+// Edges are entries of eight bytes in one open-addressed table: node and byte (32
+// bits), child (31 bits), and whether the child has no children (1 bit).
+type trie struct {
+	edges  []uint64
+	count  int
+	tokens uint32 // nodes below are tokens
+	root   uint32
+	nodes  uint32
+	first  [256]uint32 // child of the root, shifted, with its leaf bit; or noChild
+	second []uint32    // after two bytes, likewise
+	third  []uint32    // after a character of three bytes, by its code; tokens only
+	length []uint16    // of each token
+	prefix []uint32    // of each token, the longest shorter token it begins with; or goneNode
+}
+
+const (
+	emptyEdge = ^uint64(0)
+	noChild   = ^uint32(0)
+	maxNodes  = 1<<24 - 1
+	maxLength = 1<<16 - 1
+)
+
+// newTrie builds the trie of a vocabulary's nodes that have a text. It gives nil if
+// the vocabulary is beyond its limits.
+func newTrie(v *vocabulary, text func(node uint32) []byte) *trie {
+	n := uint32(len(v.ids))
+	t := &trie{edges: emptyEdges(1 << 16), tokens: n, root: n, nodes: n + 1, length: make([]uint16, n), prefix: make([]uint32, n)}
+	for token := range n {
+		b := text(token)
+		if len(b) > maxLength || int(t.nodes)+len(b) > maxNodes {
+			return nil
+		}
+		t.length[token] = uint16(len(b))
+	}
+	if !t.insertAll(n, text) {
+		return nil
+	}
+	t.markLeaves()
+	t.shortcuts()
+	for token := range n {
+		t.prefix[token] = t.longestPrefix(text(token))
+	}
+	return t
+}
+
+func emptyEdges(n int) []uint64 {
+	edges := make([]uint64, n)
+	for i := range edges {
+		edges[i] = emptyEdge
+	}
+	return edges
+}
+
+// insertAll adds the tokens. All nodes are inner ones at first, numbered from the
+// root on; then rename gives those that are tokens their numbers. It is false if
+// there are too many.
+func (t *trie) insertAll(n uint32, text func(node uint32) []byte) bool {
+	owner := make([]uint32, 0, n) // of inner nodes, from root on: the token there + 1
+	owner = append(owner, 0)
+	for token := range n {
+		node := t.root
+		b := text(token)
+		if len(b) == 0 {
+			continue
+		}
+		for _, c := range b {
+			child := t.child(node, c)
+			if child == noChild {
+				if t.nodes >= maxNodes {
+					return false
+				}
+				child = t.nodes << 1
+				t.nodes++
+				owner = append(owner, 0)
+				t.put(node, c, child)
+			}
+			node = child >> 1
+		}
+		owner[node-t.root] = token + 1
+	}
+	t.rename(owner)
+	return true
+}
+
+// rename gives the nodes that are tokens the tokens' numbers, and the others the
+// numbers from the root's on.
+func (t *trie) rename(owner []uint32) {
+	next := t.root
+	for i, token := range owner {
+		if token != 0 {
+			owner[i] = token - 1
+			continue
+		}
+		owner[i] = next
+		next++
+	}
+	old := t.edges
+	t.nodes = next
+	size := 1 << 8
+	for size*4 < t.count*5 {
+		size *= 2
+	}
+	t.edges, t.count = emptyEdges(size), 0
+	for _, e := range old {
+		if e != emptyEdge {
+			key, child := uint32(e>>32), uint32(e)>>1
+			t.put(owner[key>>8-t.root], byte(key), owner[child-t.root]<<1)
+		}
+	}
+}
+
+func edgeSlot(key uint32) int { return int(uint64(key) * mixA >> 32) }
+
+func (t *trie) put(node uint32, c byte, child uint32) {
+	if t.count++; t.count*5 > len(t.edges)*4 {
+		old := t.edges
+		t.edges = emptyEdges(2 * len(old))
+		for _, e := range old {
+			if e != emptyEdge {
+				t.place(e)
+			}
+		}
+	}
+	t.place(uint64(node<<8|uint32(c))<<32 | uint64(child))
+}
+
+func (t *trie) place(e uint64) {
+	mask := len(t.edges) - 1
+	i := edgeSlot(uint32(e>>32)) & mask
+	for t.edges[i] != emptyEdge {
+		i = (i + 1) & mask
+	}
+	t.edges[i] = e
+}
+
+// child is the child of a node, shifted, with its leaf bit; or noChild.
+func (t *trie) child(node uint32, c byte) uint32 {
+	key := node<<8 | uint32(c)
+	edges := t.edges
+	mask := len(edges) - 1
+	for i := edgeSlot(key); ; i++ {
+		e := edges[i&mask]
+		if uint32(e>>32) == key {
+			return uint32(e)
+		}
+		if e == emptyEdge {
+			return noChild
+		}
+	}
+}
+
+func (t *trie) markLeaves() {
+	parents := make([]uint64, t.nodes/64+1)
+	for _, e := range t.edges {
+		if e != emptyEdge {
+			parent := uint32(e>>32) >> 8
+			parents[parent/64] |= 1 << (parent % 64)
+		}
+	}
+	for i, e := range t.edges {
+		if child := uint32(e) >> 1; e != emptyEdge && parents[child/64]>>(child%64)&1 == 0 {
+			t.edges[i] |= 1
+		}
+	}
+}
+
+// shortcuts fills the tables of the first bytes.
+func (t *trie) shortcuts() {
+	t.second = make([]uint32, 1<<16)
+	t.third = make([]uint32, 1<<16)
+	for i := range t.second {
+		t.second[i], t.third[i] = noChild, noChild
+	}
+	for a := range 256 {
+		one := t.child(t.root, byte(a))
+		if t.first[a] = one; one == noChild {
+			continue
+		}
+		for b := range 256 {
+			two := t.child(one>>1, byte(b))
+			if t.second[a<<8|b] = two; two == noChild || a&0xF0 != 0xE0 || b&0xC0 != 0x80 {
+				continue
+			}
+			for c := 0x80; c < 0xC0; c++ {
+				if three := t.child(two>>1, byte(c)); three != noChild && three>>1 < t.tokens {
+					t.third[a&15<<12|b&63<<6|c&63] = three
+				}
+			}
+		}
+	}
+}
+
+// longest is the longest token that text begins with, or goneNode.
+func (t *trie) longest(text []byte) uint32 {
+	if len(text) == 0 {
+		return goneNode
+	}
+	next := t.first[text[0]]
+	best := goneNode
+	i := 1
+	if len(text) >= 3 && text[0]&0xF0 == 0xE0 {
+		if three := t.third[int(text[0]&15)<<12|int(text[1]&63)<<6|int(text[2]&63)]; three != noChild {
+			next, i = three, 3
+		}
+	} else if len(text) >= 2 {
+		if two := t.second[int(text[0])<<8|int(text[1])]; two != noChild {
+			if next>>1 < t.tokens {
+				best = next >> 1
+			}
+			next, i = two, 2
+		}
+	}
+	for next != noChild {
+		node := next >> 1
+		if node < t.tokens {
+			best = node
+		}
+		if next&1 != 0 || i >= len(text) {
+			break
+		}
+		next = t.child(node, text[i])
+		i++
+	}
+	return best
+}
+
+func (t *trie) longestPrefix(text []byte) uint32 {
+	if len(text) < 2 {
+		return goneNode
+	}
+	return t.longest(text[:len(text)-1])
+}
+
+func (t *trie) bytes() int64 {
+	return int64(len(t.edges))*8 + int64(len(t.second)+len(t.third)+len(t.prefix)+256)*4 + int64(len(t.length))*2
+}
