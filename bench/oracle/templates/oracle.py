@@ -291,6 +291,8 @@ def mutate(corpus, cases, count, seed):
             case = rng.choice(names)
             root = json.loads(texts[case])
             done = [mutate_once(rng, root) for _ in range(rng.choice([1, 1, 2, 3]))]
+            if rng.random() < 0.1:
+                root[rng.choice(["bos_token", "eos_token"])] = rng.choice([None, "", "<bos>", 1])
             text = dumps(root)
             result = render(template, tokens, text)
             if result is not None:
