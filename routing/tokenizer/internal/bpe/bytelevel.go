@@ -1,6 +1,9 @@
 package bpe
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // ByteLevel merges the bytes of pieces. It is immutable and shared.
 type ByteLevel struct {
@@ -28,10 +31,9 @@ func NewByteLevel(s *Spec) (*ByteLevel, error) {
 		}
 		return dst, true
 	})
-	all := s.IgnoreMerges || s.Ranks
 	return &ByteLevel{
 		vocabulary: v,
-		whole:      newWholeTable(b.dictionary, func(place uint32) bool { return all || nodeOf[place] != goneNode }),
+		whole:      newWholeTable(b.dictionary, nodeOf, s.IgnoreMerges || s.Ranks),
 	}, nil
 }
 
@@ -57,38 +59,92 @@ func (w *Worker) Append(dst []uint32, text []byte, from int, ends []int) []uint3
 	for _, end := range ends {
 		n := end - from
 		if n > 16 || n == 0 {
-			dst = w.long(dst, text[from:end])
+			dst = w.long(dst, text[:end], from)
 			from = end
 			continue
 		}
 		a, b := words(text, from, n)
 		hash := hashWords(a, b, n)
-		if id, ok := whole.get(a, b, n, hash); ok {
+		if id, _, ok := whole.get(a, b, n, hash); ok {
 			dst = append(dst, id)
 			from = end
 			continue
 		}
 		e := w.cache.entry(hash)
-		if e.a == a && e.b == b && int(e.n) == n {
+		if e.is(a, b, n) {
 			dst = append(dst, e.ids[:e.count]...)
 			from = end
 			continue
 		}
 		start := len(dst)
-		dst = w.merger.mergeBytes(dst, text[from:end])
+		if (a|b)&highBits == 0 {
+			dst = w.merger.mergeBytes(dst, text[from:end])
+		} else {
+			dst = w.cut(dst, text[:end], from)
+		}
 		e.put(a, b, n, dst[start:])
 		from = end
 	}
 	return dst
 }
 
-// long encodes a piece of more than 16 bytes, or none.
-func (w *Worker) long(dst []uint32, piece []byte) []uint32 {
-	if len(piece) == 0 {
+// highBits are those of bytes that are not ASCII.
+const highBits = 0x8080808080808080
+
+// long encodes a piece, from an offset to the end of text, of more than 16 bytes, or
+// none.
+func (w *Worker) long(dst []uint32, text []byte, from int) []uint32 {
+	if from == len(text) {
 		return dst
 	}
-	if id, ok := w.tables.whole.long.get(piece); ok {
+	if id, ok := w.tables.whole.long.get(text[from:]); ok {
 		return append(dst, id)
 	}
-	return w.merger.mergeBytes(dst, piece)
+	return w.cut(dst, text, from)
+}
+
+// cut encodes a piece that is not one token, from an offset to the end of text, part
+// by part.
+func (w *Worker) cut(dst []uint32, text []byte, from int) []uint32 {
+	seams := w.tables.vocabulary.seams
+	before, n := utf8.DecodeRune(text[from:])
+	start := from
+	for at := from + n; at < len(text); at += n {
+		var after rune
+		if after, n = rune(text[at]), 1; after >= utf8.RuneSelf {
+			if after, n = utf8.DecodeRune(text[at:]); n == 1 {
+				break // not UTF-8: what the rest joins is not known
+			}
+		}
+		if !seams.joined(before, after) {
+			dst = w.part(dst, text, start, at)
+			start = at
+		}
+		before = after
+	}
+	if start == from {
+		return w.merger.mergeBytes(dst, text[from:])
+	}
+	return w.part(dst, text, start, len(text))
+}
+
+// part encodes a part of a piece.
+func (w *Worker) part(dst []uint32, text []byte, from, end int) []uint32 {
+	n := end - from
+	if n > 16 {
+		return w.merger.mergeBytes(dst, text[from:end])
+	}
+	a, b := words(text, from, n)
+	hash := hashWords(a, b, n)
+	if id, kind, ok := w.tables.whole.get(a, b, n, hash); ok && kind == reached {
+		return append(dst, id)
+	}
+	e := w.cache.entry(hash)
+	if e.is(a, b, n) {
+		return append(dst, e.ids[:e.count]...)
+	}
+	start := len(dst)
+	dst = w.merger.mergeBytes(dst, text[from:end])
+	e.put(a, b, n, dst[start:])
+	return dst
 }

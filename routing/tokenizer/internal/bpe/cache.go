@@ -20,6 +20,11 @@ type cacheEntry struct {
 // other end of the hash.
 func (c *pieceCache) entry(hash uint64) *cacheEntry { return &c[hash>>(64-cacheBits)] }
 
+// is says whether the entry is that of a piece.
+func (e *cacheEntry) is(a, b uint64, n int) bool {
+	return e.a == a && e.b == b && int(e.n) == n
+}
+
 // put remembers a piece, unless its ids are too many.
 func (e *cacheEntry) put(a, b uint64, n int, ids []uint32) {
 	if len(ids) > len(e.ids) {

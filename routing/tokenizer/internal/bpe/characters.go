@@ -40,7 +40,6 @@ func NewCharacters(s *Spec) (*Characters, error) {
 	} else {
 		c.build(b)
 	}
-	c.whole = newWholeTable(b.dictionary, func(uint32) bool { return s.IgnoreMerges })
 	return c, nil
 }
 
@@ -105,7 +104,8 @@ func (c *Characters) build(b *builder) {
 	if b.spec.HasUnknown {
 		c.unknown = node(b.spec.Unknown)
 	}
-	c.vocabulary, _ = b.build(symbols, extra, func(dst []uint32, text []byte) ([]uint32, bool) {
+	var nodeOf []uint32
+	c.vocabulary, nodeOf = b.build(symbols, extra, func(dst []uint32, text []byte) ([]uint32, bool) {
 		for len(text) > 0 {
 			r, n := utf8.DecodeRune(text)
 			place := places.get(r)
@@ -117,6 +117,7 @@ func (c *Characters) build(b *builder) {
 		}
 		return dst, true
 	})
+	c.whole = newWholeTable(b.dictionary, nodeOf, b.spec.IgnoreMerges)
 }
 
 // buildEntangled keeps the rules as the file has them.
@@ -138,6 +139,7 @@ func (c *Characters) buildEntangled(b *builder) {
 		c.unknown, _ = b.place(b.spec.Unknown)
 	}
 	c.vocabulary = v
+	c.whole = newWholeTable(b.dictionary, make([]uint32, len(b.spec.Tokens)), true)
 }
 
 // Bytes is the memory of the tables.
@@ -180,7 +182,8 @@ func (c *Characters) wholeText(text []byte) (uint32, bool) {
 		return c.whole.long.get(text)
 	}
 	a, b := words(text, 0, len(text))
-	return c.whole.get(a, b, len(text), hashWords(a, b, len(text)))
+	id, _, ok := c.whole.get(a, b, len(text), hashWords(a, b, len(text)))
+	return id, ok
 }
 
 // begin appends the symbols that a text begins as. Like Hugging Face's, it lets byte

@@ -17,12 +17,13 @@ type vocabulary struct {
 	split []pair   // of a node: what it is merged from; itself twice for a symbol
 
 	linear *linear // nil where only the heap is exact
+	seams  *seams
 }
 
 type pair struct{ left, right uint32 }
 
 func (v *vocabulary) bytes() int64 {
-	return v.rules.bytes() + int64(len(v.ids))*4 + int64(len(v.split))*8 + v.linear.bytes()
+	return v.rules.bytes() + int64(len(v.ids))*4 + int64(len(v.split))*8 + v.linear.bytes() + v.seams.bytes()
 }
 
 // builder makes a vocabulary; its raw rules are over places in the dictionary.
@@ -162,7 +163,9 @@ func (b *builder) build(symbols, extra []uint32, begin func(dst []uint32, text [
 	v.pairs = newPairTable(reached)
 	v.number(b, made, nodeOf)
 	v.join(made, nodeOf, lasts)
-	v.linear = newLinear(v, b.textOf(len(v.ids), nodeOf))
+	text := b.textOf(len(v.ids), nodeOf)
+	v.linear = newLinear(v, text)
+	v.seams = newSeams(v, text)
 	return v, nodeOf
 }
 

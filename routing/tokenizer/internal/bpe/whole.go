@@ -9,31 +9,38 @@ type wholeTable struct {
 type wholeSlot struct {
 	a, b uint64
 	id   uint32
-	n    uint32 // length of the piece; 0 is empty
+	n    uint16 // length of the piece; 0 is empty
+	kind uint16
 }
 
-func (t *wholeTable) put(text []byte, id uint32) {
+// Kinds of whole pieces.
+const (
+	reached   = iota // merging makes the token of the piece
+	unreached        // only a whole piece is the token, not a part cut from a text
+)
+
+func (t *wholeTable) put(text []byte, id uint32, kind uint16) {
 	a, b := words(text, 0, len(text))
 	mask := len(t.slots) - 1
 	for i := int(hashWords(a, b, len(text))) & mask; ; i = (i + 1) & mask {
 		if t.slots[i].n == 0 {
-			t.slots[i] = wholeSlot{a, b, id, uint32(len(text))}
+			t.slots[i] = wholeSlot{a, b, id, uint16(len(text)), kind}
 			return
 		}
 	}
 }
 
 // get finds a piece of 1 to 16 bytes by its words, length and their hash.
-func (t *wholeTable) get(a, b uint64, n int, hash uint64) (uint32, bool) {
+func (t *wholeTable) get(a, b uint64, n int, hash uint64) (id uint32, kind uint16, ok bool) {
 	slots := t.slots
 	mask := len(slots) - 1
 	for i := int(hash); ; i++ {
 		s := &slots[i&mask]
-		if s.a == a && s.b == b && s.n == uint32(n) {
-			return s.id, true
+		if s.a == a && s.b == b && int(s.n) == n {
+			return s.id, s.kind, true
 		}
 		if s.n == 0 {
-			return 0, false
+			return 0, 0, false
 		}
 	}
 }
@@ -97,8 +104,8 @@ func (t *longTable) bytes() int64 {
 	return int64(len(t.slots)+len(t.ends)+len(t.ids))*4 + int64(len(t.arena))
 }
 
-// newWholeTable holds the tokens of a dictionary that keep lets in.
-func newWholeTable(d *dictionary, keep func(place uint32) bool) wholeTable {
+// newWholeTable holds the tokens that merging reaches, and with all the others too.
+func newWholeTable(d *dictionary, nodeOf []uint32, all bool) wholeTable {
 	var t wholeTable
 	short := 0
 	for i := range d.spec.Tokens {
@@ -109,10 +116,14 @@ func newWholeTable(d *dictionary, keep func(place uint32) bool) wholeTable {
 	t.slots = make([]wholeSlot, tableSize(short))
 	for i := range d.spec.Tokens {
 		token := &d.spec.Tokens[i]
+		kind := uint16(reached)
+		if nodeOf[i] == goneNode {
+			kind = unreached
+		}
 		switch {
-		case !keep(uint32(i)):
+		case kind == unreached && !all:
 		case len(token.Bytes) <= 16:
-			t.put(token.Bytes, token.ID)
+			t.put(token.Bytes, token.ID, kind)
 		default:
 			t.long.add(token.Bytes, token.ID)
 		}

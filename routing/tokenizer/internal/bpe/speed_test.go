@@ -1,0 +1,153 @@
+package bpe
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"penstock/routing/tokenizer/internal/split"
+	"penstock/routing/tokenizer/internal/unidata"
+)
+
+// realFamily is the pre-tokenizer of a byte-level vocabulary.
+var realFamily = map[string]split.Family{
+	"llama3_1": split.CL100K, "qwen3": split.Qwen2, "deepseek_v3": split.DeepSeek3,
+	"gptoss": split.O200K, "gpt4o": split.O200K,
+}
+
+var realTexts = []string{"english", "code", "mixed", "chinese", "spaces"}
+
+const documentSize = 16 << 10
+
+// documents is the text to warm caches on and the unseen rest, in documents of 16 KB.
+func documents(b *testing.B, name string) (seen, unseen [][]byte) {
+	b.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "..", "..", "..", ".cache", "bpe", "text", name+".txt"))
+	if err != nil {
+		b.Skipf("no text %q", name)
+	}
+	text := strings.ToValidUTF8(string(raw), "")
+	var all [][]byte
+	for len(text) > documentSize {
+		end := documentSize
+		for text[end]&0xC0 == 0x80 {
+			end--
+		}
+		all = append(all, []byte(text[:end]))
+		text = text[end:]
+	}
+	cut := len(all) * 6 / 10
+	return all[:cut], all[cut:]
+}
+
+// byteEncoder is a whole byte-level encoder.
+type byteEncoder struct {
+	split  split.Splitter
+	worker *Worker
+	ends   [256]int
+}
+
+func (e *byteEncoder) encode(dst []uint32, text []byte) []uint32 {
+	for from := 0; from < len(text); {
+		n := e.split.Split(text, from, e.ends[:])
+		dst = e.worker.Append(dst, text, from, e.ends[:n])
+		from = e.ends[n-1]
+	}
+	return dst
+}
+
+// BenchmarkSteady encodes unseen documents with the caches of seen ones, in one pass
+// an iteration; the caches are warmed anew before each.
+func BenchmarkSteady(b *testing.B) {
+	for _, name := range realByteLevel {
+		b.Run(name, func(b *testing.B) {
+			spec, err := realModel(b, name).byteSpec()
+			tables := newByteLevel(b, spec, err)
+			scanner, _ := split.New(realFamily[name], unidata.V16)
+			for _, text := range realTexts {
+				b.Run(text, func(b *testing.B) {
+					steady(b, text, func() func([]uint32, []byte) []uint32 {
+						return (&byteEncoder{split: scanner, worker: tables.NewWorker()}).encode
+					})
+				})
+			}
+		})
+	}
+	for _, name := range realCharacters {
+		b.Run(name, func(b *testing.B) {
+			spec, err := realModel(b, name).characterSpec()
+			tables := newCharacters(b, spec, err)
+			for _, text := range realTexts {
+				b.Run(text, func(b *testing.B) {
+					steady(b, text, func() func([]uint32, []byte) []uint32 {
+						w := tables.NewWorker()
+						var spaces []byte
+						return func(dst []uint32, text []byte) []uint32 {
+							spaces = appendSpaced(spaces[:0], text)
+							dst, _ = w.Append(dst, spaces)
+							return dst
+						}
+					})
+				})
+			}
+		})
+	}
+}
+
+func appendSpaced(dst, text []byte) []byte {
+	for _, c := range text {
+		if c == ' ' {
+			dst = append(dst, "▁"...)
+			continue
+		}
+		dst = append(dst, c)
+	}
+	return dst
+}
+
+// threadTime is the processor time of the thread: on a shared machine, what the
+// clock says is mostly others' work.
+func threadTime() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_THREAD, &u); err != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func steady(b *testing.B, name string, fresh func() func([]uint32, []byte) []uint32) {
+	b.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	seen, unseen := documents(b, name)
+	size, tokens := 0, 0
+	for _, text := range unseen {
+		size += len(text)
+	}
+	var ids []uint32
+	var times []time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		encode := fresh()
+		for _, text := range seen {
+			ids = encode(ids[:0], text)
+		}
+		start := threadTime()
+		b.StartTimer()
+		tokens = 0
+		for _, text := range unseen {
+			ids = encode(ids[:0], text)
+			tokens += len(ids)
+		}
+		times = append(times, threadTime()-start)
+	}
+	slices.Sort(times)
+	b.ReportMetric(float64(size)/1e6/times[len(times)/2].Seconds(), "MB/s")
+	b.ReportMetric(float64(size)/1e6/times[0].Seconds(), "best-MB/s")
+	b.ReportMetric(float64(size)/float64(tokens), "B/token")
+}
