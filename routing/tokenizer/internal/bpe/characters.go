@@ -1,7 +1,9 @@
 package bpe
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -12,34 +14,38 @@ type Characters struct {
 	runes      *runeTable
 	fallback   [256]uint32 // node of a byte; goneNode without
 	unknown    uint32      // its node; goneNode without
-	fuse       bool
-	whole      wholeTable // with ignore_merges: all tokens
-	ignore     bool
+	fuse       bool        // neighbouring unknowns become one
+	ignore     bool        // a whole text that is a token is that token
+	complete   bool        // all bytes have a token: there are no unknown characters
+	vanish     bool        // unknown characters leave no trace
+	whole      wholeTable
 }
 
 // NewCharacters builds the tables, and finds at load where a text may be cut into
 // independent pieces (before a run of ▁, unless a token holds one after the
-// character before).
+// character before, and wherever else no token joins two characters).
 func NewCharacters(s *Spec) (*Characters, error) {
 	if s.Ranks {
-		return nil, fmt.Errorf("cannot merge characters by ranks")
+		return nil, errors.New("cannot merge characters by ranks")
 	}
 	b, err := newBuilder(s)
 	if err != nil {
 		return nil, err
 	}
+	if _, ok := b.place(s.Unknown); s.HasUnknown && !ok {
+		return nil, fmt.Errorf("cannot take %d as the unknown token: it is none", s.Unknown)
+	}
 	c := &Characters{runes: newRuneTable(), unknown: goneNode, fuse: s.FuseUnknown, ignore: s.IgnoreMerges}
 	for i := range c.fallback {
 		c.fallback[i] = goneNode
 	}
-	if err := c.checkExtra(b); err != nil {
-		return nil, err
-	}
-	if c.entangled(b) {
+	if entangled(b) {
 		c.buildEntangled(b)
 	} else {
 		c.build(b)
 	}
+	c.complete = !slices.Contains(c.fallback[:], goneNode)
+	c.vanish = !c.complete && !s.HasUnknown
 	return c, nil
 }
 
@@ -47,33 +53,6 @@ func NewCharacters(s *Spec) (*Characters, error) {
 func byteToken(b *builder, i int) (uint32, bool) {
 	place, ok := b.place(b.spec.Bytes[i])
 	return place, b.spec.ByteFallback && ok && string(b.text(place)) == fmt.Sprintf("<0x%02X>", i)
-}
-
-func (c *Characters) checkExtra(b *builder) error {
-	if _, ok := b.place(b.spec.Unknown); b.spec.HasUnknown && !ok {
-		return fmt.Errorf("cannot take %d as the unknown token: it is none", b.spec.Unknown)
-	}
-	return nil
-}
-
-// entangled says that byte tokens or the unknown token can be merged, so that a token
-// does not always come of the same symbols.
-func (c *Characters) entangled(b *builder) bool {
-	special := map[uint32]bool{}
-	for i := range 256 {
-		if place, ok := byteToken(b, i); ok {
-			special[b.spec.Tokens[place].ID] = true
-		}
-	}
-	if b.spec.HasUnknown {
-		special[b.spec.Unknown] = true
-	}
-	for _, m := range b.spec.Merges {
-		if special[m.Left] || special[m.Right] {
-			return true
-		}
-	}
-	return false
 }
 
 // single is the character that a text is, if it is one.
@@ -120,64 +99,16 @@ func (c *Characters) build(b *builder) {
 	c.whole = newWholeTable(b.dictionary, nodeOf, b.spec.IgnoreMerges)
 }
 
-// buildEntangled keeps the rules as the file has them.
-func (c *Characters) buildEntangled(b *builder) {
-	v := &vocabulary{rules: b.raw}
-	for i := range b.spec.Tokens {
-		place := uint32(i)
-		v.ids = append(v.ids, b.spec.Tokens[place].ID)
-		if r, ok := single(b.text(place)); ok {
-			c.runes.put(r, place)
-		}
-	}
-	for i := range 256 {
-		if place, ok := byteToken(b, i); ok {
-			c.fallback[i] = place
-		}
-	}
-	if b.spec.HasUnknown {
-		c.unknown, _ = b.place(b.spec.Unknown)
-	}
-	c.vocabulary = v
-	c.whole = newWholeTable(b.dictionary, make([]uint32, len(b.spec.Tokens)), true)
-}
-
 // Bytes is the memory of the tables.
 func (c *Characters) Bytes() int64 {
 	return c.vocabulary.bytes() + c.runes.bytes() + c.whole.bytes()
 }
 
-// NewWorker makes the scratch memory and piece cache of one user.
-func (c *Characters) NewWorker() *CharWorker {
-	return &CharWorker{tables: c, merger: newMerger(c.vocabulary)}
-}
-
-// CharWorker encodes texts; for one goroutine at a time.
-type CharWorker struct {
-	// Expired, when set, is asked every few hundred pieces; Append stops when it
-	// says true, with ok false.
-	Expired func() bool
-
-	tables *Characters
-	merger merger
-}
-
-// Append encodes normalised text (spaces already written as ▁) and appends to dst.
-func (w *CharWorker) Append(dst []uint32, text []byte) (ids []uint32, ok bool) {
-	if len(text) == 0 {
-		return dst, true
-	}
-	c := w.tables
-	if c.ignore {
-		if id, ok := c.wholeText(text); ok {
-			return append(dst, id), true
-		}
-	}
-	w.merger.nodes = c.begin(w.merger.nodes[:0], text)
-	return w.merger.mergeNodes(dst), true
-}
-
+// wholeText is the token of a whole text, with ignore_merges.
 func (c *Characters) wholeText(text []byte) (uint32, bool) {
+	if !c.ignore {
+		return 0, false
+	}
 	if len(text) > 16 {
 		return c.whole.long.get(text)
 	}
@@ -186,39 +117,7 @@ func (c *Characters) wholeText(text []byte) (uint32, bool) {
 	return id, ok
 }
 
-// begin appends the symbols that a text begins as. Like Hugging Face's, it lets byte
-// tokens overtake an unknown character before them, whose token waits for the next
-// character that is not known or is a token itself.
-func (c *Characters) begin(dst []uint32, text []byte) []uint32 {
-	waiting := false
-	for i := 0; i < len(text); {
-		r, n := utf8.DecodeRune(text[i:])
-		node := c.runes.get(r)
-		switch {
-		case node != goneNode:
-			if waiting {
-				dst = append(dst, c.unknown)
-			}
-			waiting = false
-			dst = append(dst, node)
-		case c.fallsBack(text[i : i+n]):
-			for _, b := range text[i : i+n] {
-				dst = append(dst, c.fallback[b])
-			}
-		case c.unknown != goneNode:
-			if waiting && !c.fuse {
-				dst = append(dst, c.unknown)
-			}
-			waiting = true
-		}
-		i += n
-	}
-	if waiting {
-		dst = append(dst, c.unknown)
-	}
-	return dst
-}
-
+// fallsBack says whether all bytes of a character have a token.
 func (c *Characters) fallsBack(character []byte) bool {
 	for _, b := range character {
 		if c.fallback[b] == goneNode {

@@ -31,10 +31,7 @@ func (m *merger) mergeBytes(dst []uint32, piece []byte) []uint32 {
 		for i, c := range piece {
 			parts[i].node = uint32(c)
 		}
-		for _, p := range v.mergeShort(parts, 1) {
-			dst = append(dst, v.ids[p.node])
-		}
-		return dst
+		return m.scan(dst, parts)
 	}
 	if v.linear != nil {
 		dst = m.encodeLinear(dst, piece)
@@ -46,6 +43,22 @@ func (m *merger) mergeBytes(dst []uint32, piece []byte) []uint32 {
 		dst = m.mergeNodes(dst)
 	}
 	m.release()
+	return dst
+}
+
+// mergeParts encodes up to maxShort symbols in nodes.
+func (m *merger) mergeParts(dst []uint32) []uint32 {
+	parts := m.parts[:len(m.nodes)]
+	for i, node := range m.nodes {
+		parts[i].node = node
+	}
+	return m.scan(dst, parts)
+}
+
+func (m *merger) scan(dst []uint32, parts []part) []uint32 {
+	for _, p := range m.v.mergeShort(parts, 1) {
+		dst = append(dst, m.v.ids[p.node])
+	}
 	return dst
 }
 

@@ -21,8 +21,11 @@ type part struct {
 	node uint32
 }
 
-// shortBytes is the length up to which scanning is faster than the linear encoder.
-const shortBytes = 8
+// Numbers of symbols up to which scanning is faster than the linear encoder.
+const (
+	shortBytes      = 8
+	shortCharacters = 8
+)
 
 // maxShort is the number of symbols up to which scanning for the best pair is
 // cheaper than a heap.
