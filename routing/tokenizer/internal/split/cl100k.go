@@ -33,39 +33,42 @@ func (c *cl100k) Split(text []byte, from int, ends []int) int {
 		if from >= len(text) {
 			return n
 		}
-		from = c.next(text, from)
+		if end := shortWord(text, from); end > 0 {
+			from = end
+		} else {
+			from = c.next(text, from)
+		}
 		ends[n] = from
 	}
 	return len(ends)
 }
 
 func (c *cl100k) next(text []byte, i int) int {
-	class, size := c.class(text, i)
-	if class&c.word != 0 {
-		return c.scanner.word(text, i+size, c.word)
-	}
-	if text[i] == '\'' {
+	first := c.at(text, i)
+	after := i + first.size()
+	switch {
+	case first.in(c.word):
+		return c.run8(text, after, c.word)
+	case first.in(unidata.Number):
+		return c.atMost(text, after, c.digits-1, unidata.Number)
+	case text[i] == '\'':
 		if end := contraction(text, i); end > 0 {
 			return end
 		}
 	}
-	if class&unidata.Number != 0 {
-		return c.atMost(text, i+size, c.digits-1, unidata.Number)
-	}
-	after := i + size
-	if class&unidata.Newline == 0 && after < len(text) {
-		second, secondSize := c.class(text, after)
-		if second&c.word != 0 {
-			return c.scanner.word(text, after+secondSize, c.word)
+	if !first.in(unidata.Newline) && after < len(text) {
+		second := c.at(text, after)
+		if second.in(c.word) {
+			return c.run8(text, after+second.size(), c.word)
 		}
-		if text[i] == ' ' && second&c.known == 0 {
-			return c.symbols(text, after+secondSize)
+		if text[i] == ' ' && !second.in(c.known) {
+			return c.symbols(text, after+second.size())
 		}
 	}
-	if class&unidata.Space == 0 {
-		return c.symbols(text, after)
+	if first.in(unidata.Space) {
+		return c.space(text, i)
 	}
-	return c.space(text, i)
+	return c.symbols(text, after)
 }
 
 // symbols ends [^\s\p{L}\p{N}]+[\r\n]* whose first character lies before i.

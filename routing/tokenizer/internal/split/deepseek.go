@@ -55,46 +55,48 @@ func (d *deepSeek) Split(text []byte, from int, ends []int) int {
 		if from >= len(text) {
 			return n
 		}
-		from = d.next(text, from)
+		if end := shortWord(text, from); end > 0 {
+			from = end
+		} else {
+			from = d.next(text, from)
+		}
 		ends[n] = from
 	}
 	return len(ends)
 }
 
 func (d *deepSeek) next(text []byte, i int) int {
-	class, size := d.outer.class(text, i)
+	first := d.outer.at(text, i)
 	switch {
-	case class&unidata.Number != 0:
-		return d.outer.atMost(text, i+size, 2, unidata.Number)
-	case class&unidata.KanaHan != 0:
-		class, size = d.inner.class(text, i)
-		return d.inner.next(text, i, class, size)
+	case first.in(unidata.Number):
+		return d.outer.atMost(text, i+first.size(), 2, unidata.Number)
+	case first.in(unidata.KanaHan):
+		return d.inner.next(text, i, d.inner.at(text, i))
 	}
-	return d.outer.next(text, i, class, size)
+	return d.outer.next(text, i, first)
 }
 
-// next ends the piece of the third pattern at i, where a character of this class and
-// size is.
-func (d *deepSeekPart) next(text []byte, i int, class unidata.Class, size int) int {
-	after := i + size
-	if class&dsWord != 0 {
+// next ends the piece of the third pattern at i, where first is.
+func (d *deepSeekPart) next(text []byte, i int, first character) int {
+	after := i + first.size()
+	if first.in(dsWord) {
 		return d.words(text, after)
 	}
-	second, secondSize := foreign, 0
+	second := character(foreign)
 	if after < len(text) {
-		second, secondSize = d.class(text, after)
+		second = d.at(text, after)
 	}
 	switch {
-	case class&dsSymbol != 0:
-		if text[i] < 0x80 && second&unidata.Letter != 0 && text[after] < 0x80 {
+	case first.in(dsSymbol):
+		if text[i] < 0x80 && second.in(unidata.Letter) && text[after] < 0x80 {
 			return letters(text, after)
 		}
 		return d.symbols(text, after)
-	case second&dsWord != 0 && class&unidata.Newline == 0:
-		return d.words(text, after+secondSize)
-	case text[i] == ' ' && second&dsSymbol != 0:
-		return d.symbols(text, after+secondSize)
-	case class&unidata.Space != 0:
+	case second.in(dsWord) && !first.in(unidata.Newline):
+		return d.words(text, after+second.size())
+	case text[i] == ' ' && second.in(dsSymbol):
+		return d.symbols(text, after+second.size())
+	case first.in(unidata.Space):
 		return d.space(text, i)
 	}
 	return d.gap(text, i)
@@ -103,9 +105,9 @@ func (d *deepSeekPart) next(text []byte, i int, class unidata.Class, size int) i
 // words ends a run of letters and marks.
 func (d *deepSeekPart) words(text []byte, i int) int {
 	if d.foreignASCII {
-		return d.run(text, i, dsWord)
+		return d.wideRun(text, i, dsWord)
 	}
-	return d.word(text, i, dsWord)
+	return d.run8(text, i, dsWord)
 }
 
 // symbols ends [\p{P}\p{S}]+[\r\n]* whose first character lies before i.
@@ -122,12 +124,7 @@ func (d *deepSeekPart) space(text []byte, i int) int {
 	if r.newline != 0 {
 		return r.newline
 	}
-	final := r.end == len(text)
-	if !final {
-		class, _ := d.class(text, r.end)
-		final = class&foreign != 0
-	}
-	return r.beforeLast(i, final)
+	return r.beforeLast(i, r.end == len(text) || d.at(text, r.end).in(foreign))
 }
 
 // gap ends what no alternative matches: controls and unassigned characters, but for
@@ -135,15 +132,15 @@ func (d *deepSeekPart) space(text []byte, i int) int {
 func (d *deepSeekPart) gap(text []byte, i int) int {
 	last := i
 	for i < len(text) {
-		class, size := d.class(text, i)
-		if class&dsWord != 0 {
+		c := d.at(text, i)
+		if c.in(dsWord) {
 			return last
 		}
-		if class&dsAny != 0 {
+		if c.in(dsAny) {
 			return i
 		}
 		last = i
-		i += size
+		i += c.size()
 	}
 	return i
 }

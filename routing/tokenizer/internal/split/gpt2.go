@@ -25,50 +25,45 @@ func (g *gpt2) Split(text []byte, from int, ends []int) int {
 		if from >= len(text) {
 			return n
 		}
-		from = g.next(text, from)
+		if end := shortWord(text, from); end > 0 {
+			from = end
+		} else {
+			from = g.next(text, from)
+		}
 		ends[n] = from
 	}
 	return len(ends)
 }
 
 func (g *gpt2) next(text []byte, i int) int {
-	class, size := g.class(text, i)
+	first := g.at(text, i)
 	if text[i] == ' ' && i+1 < len(text) {
-		second, secondSize := g.class(text, i+1)
-		if second&(unidata.Space|g.alone) == 0 {
-			return g.same(text, i+1+secondSize, second)
+		if second := g.at(text, i+1); !second.in(unidata.Space | g.alone) {
+			return g.same(text, i+1+second.size(), second)
 		}
 	}
+	after := i + first.size()
 	switch {
-	case class&g.alone != 0:
-		return i + size
-	case class&unidata.Space != 0:
+	case first.in(g.alone):
+		return after
+	case first.in(unidata.Space):
 		r := g.spaces(text, i)
-		return r.beforeLast(i, g.ends(text, r.end))
+		return r.beforeLast(i, r.end == len(text) || g.at(text, r.end).in(g.alone))
 	case text[i] == '\'':
 		if end := smallContraction(text, i); end > 0 {
 			return end
 		}
 	}
-	return g.same(text, i+size, class)
+	return g.same(text, after, first)
 }
 
-// same ends the run that a character of a class began before i.
-func (g *gpt2) same(text []byte, i int, class unidata.Class) int {
+// same ends the run that c began, from i on.
+func (g *gpt2) same(text []byte, i int, c character) int {
 	switch {
-	case class&unidata.Letter != 0:
-		return g.word(text, i, unidata.Letter)
-	case class&unidata.Number != 0:
+	case c.in(unidata.Letter):
+		return g.run8(text, i, unidata.Letter)
+	case c.in(unidata.Number):
 		return g.run(text, i, unidata.Number)
 	}
 	return g.runWithout(text, i, inText)
-}
-
-// ends says whether the pattern sees the end of its text at i.
-func (g *gpt2) ends(text []byte, i int) bool {
-	if i == len(text) {
-		return true
-	}
-	class, _ := g.class(text, i)
-	return class&g.alone != 0
 }

@@ -6,7 +6,7 @@ import "penstock/routing/tokenizer/internal/unidata"
 type o200kForm struct {
 	contractions bool // words end with (?i:'s|'t|'re|'ve|'m|'ll|'d)?
 	slash        bool // symbols end with [\r\n/]*, not [\r\n]*
-	han          bool // [\p{Han}]+ comes first, and words have none (see withoutHan)
+	han          bool // [\p{Han}]+ comes first, and words have none
 	digits       int
 }
 
@@ -28,9 +28,19 @@ var _ Splitter = (*o200k)(nil)
 const (
 	inWords = unidata.Upper | unidata.Lower
 	inText  = unidata.Space | unidata.Letter | unidata.Number // no symbol
+	uncased = unidata.Class(1 << 15)                          // in U and in W
 )
 
 func newO200K(t *unidata.Table, f o200kForm) *o200k {
+	t = t.Map(func(c unidata.Class) unidata.Class {
+		if f.han && c&unidata.Han != 0 {
+			return c &^ inWords // [...&&[^\p{Han}]]
+		}
+		if c&inWords == inWords {
+			c |= uncased
+		}
+		return c
+	})
 	o := &o200k{scanner: newScanner(t), form: f, also: '\n'}
 	if f.slash {
 		o.also = '/'
@@ -44,55 +54,56 @@ func (o *o200k) Split(text []byte, from int, ends []int) int {
 		if from >= len(text) {
 			return n
 		}
-		from = o.next(text, from)
+		if end := shortCased(text, from); end > 0 {
+			from = end
+		} else {
+			from = o.next(text, from)
+		}
 		ends[n] = from
 	}
 	return len(ends)
 }
 
 func (o *o200k) next(text []byte, i int) int {
-	class, size := o.class(text, i)
-	if o.form.han && class&unidata.Han != 0 {
-		return o.run(text, i+size, unidata.Han)
+	first := o.at(text, i)
+	after := i + first.size()
+	switch {
+	case o.form.han && first.in(unidata.Han):
+		return o.run(text, after, unidata.Han)
+	case first.in(inWords):
+		return o.contracted(text, o.marked(text, i, first))
+	case first.in(unidata.Number):
+		return o.atMost(text, after, o.form.digits-1, unidata.Number)
 	}
-	if class&inWords != 0 {
-		return o.contracted(text, o.marked(text, i, class, size))
-	}
-	if class&unidata.Number != 0 {
-		return o.atMost(text, i+size, o.form.digits-1, unidata.Number)
-	}
-	after := i + size
-	if class&(unidata.Newline|unidata.Letter) == 0 && after < len(text) {
-		second, secondSize := o.class(text, after)
-		if second&inWords != 0 {
+	if !first.in(unidata.Newline|unidata.Letter) && after < len(text) {
+		second := o.at(text, after)
+		if second.in(inWords) {
 			end, _ := o.core(text, after)
 			return o.contracted(text, end)
 		}
-		if text[i] == ' ' && second&inText == 0 {
-			return o.symbols(text, after+secondSize)
+		if text[i] == ' ' && !second.in(inText) {
+			return o.symbols(text, after+second.size())
 		}
 	}
-	if class&unidata.Space == 0 {
-		return o.symbols(text, after)
+	if first.in(unidata.Space) {
+		return o.lines(text, i)
 	}
-	return o.lines(text, i)
+	return o.symbols(text, after)
 }
 
 // marked ends the word at i. A mark there may stand before the word as any symbol
 // may, which the pattern tries first.
-func (o *o200k) marked(text []byte, i int, class unidata.Class, size int) int {
-	if class&unidata.Mark == 0 {
+func (o *o200k) marked(text []byte, i int, first character) int {
+	if !first.in(unidata.Mark) {
 		end, _ := o.core(text, i)
 		return end
 	}
-	if i+size == len(text) {
-		return i + size
-	}
-	if end, lower := o.core(text, i+size); lower {
+	after := i + first.size()
+	if end, lower := o.core(text, after); lower {
 		return end
 	}
 	// Nothing after the mark ends in W, so U*W+ gives back all but the mark.
-	return i + size
+	return after
 }
 
 // core ends U*W+ at i, or, with lower false, U+W*, or nothing: end is i then. After
@@ -101,15 +112,16 @@ func (o *o200k) marked(text []byte, i int, class unidata.Class, size int) int {
 func (o *o200k) core(text []byte, i int) (end int, lower bool) {
 	last := 0
 	for i < len(text) {
-		class, size := o.class(text, i)
-		if class&unidata.Upper == 0 {
-			if class&unidata.Lower != 0 {
-				return o.small(text, i+size), true
+		c := o.at(text, i)
+		if !c.in(unidata.Upper) {
+			if c.in(unidata.Lower) {
+				return o.small(text, i+c.size()), true
 			}
 			break
 		}
-		i += size
-		if class&unidata.Lower != 0 {
+		i += c.size()
+		if c.in(unidata.Lower) {
+			i = o.wideRun(text, i, uncased)
 			last = i
 		}
 	}
@@ -126,11 +138,11 @@ func (o *o200k) small(text []byte, i int) int {
 		if i >= len(text) || text[i] < 0x80 {
 			return i
 		}
-		class, size := o.wide(text, i)
-		if class&unidata.Lower == 0 {
+		c := o.wide(text, i)
+		if !c.in(unidata.Lower) {
 			return i
 		}
-		i += size
+		i += c.size()
 	}
 }
 

@@ -10,35 +10,48 @@ import (
 // scanner is what every family has: the classes, and runs of a class.
 type scanner struct {
 	table *unidata.Table
-	ascii *[256]unidata.Class
+	ascii *[256]character // by byte; 0 from 0x80 on
 }
+
+// character is the class of a character, and its size in bytes above that. As one
+// number it lets the ASCII half of at be inlined.
+type character uint32
+
+const sizeShift = 16
+
+func (c character) in(mask unidata.Class) bool { return unidata.Class(c)&mask != 0 }
+func (c character) size() int                  { return int(c >> sizeShift) }
 
 func newScanner(t *unidata.Table) scanner {
-	return scanner{table: t, ascii: t.Bytes()}
+	s := scanner{table: t, ascii: new([256]character)}
+	for b := range rune(0x80) {
+		s.ascii[b] = character(t.Of(b)) | 1<<sizeShift
+	}
+	return s
 }
 
-// class gives the class and the size of the character at i, which is in text.
-func (s *scanner) class(text []byte, i int) (class unidata.Class, size int) {
-	if b := text[i]; b < 0x80 {
-		return s.ascii[b], 1
+// at gives the character at i, which is in text.
+func (s *scanner) at(text []byte, i int) character {
+	if c := s.ascii[text[i]]; c != 0 {
+		return c
 	}
 	return s.wide(text, i)
 }
 
-// wide is class for characters beyond ASCII. It reads what valid text has; on any
-// other it stays in the text and goes forward.
-func (s *scanner) wide(text []byte, i int) (class unidata.Class, size int) {
-	b := rune(text[i])
+// wide is at for characters beyond ASCII. It reads what valid text has; on any other
+// it stays in the text and goes forward.
+func (s *scanner) wide(text []byte, i int) character {
 	rest := text[i:]
+	r, size := rune(rest[0]), 1
 	switch {
-	case b < 0xE0 && len(rest) >= 2:
-		return s.table.Of(b&0x1F<<6 | rune(rest[1]&0x3F)), 2
-	case b < 0xF0 && len(rest) >= 3:
-		return s.table.Of(b&0x0F<<12 | rune(rest[1]&0x3F)<<6 | rune(rest[2]&0x3F)), 3
+	case r < 0xE0 && len(rest) >= 2:
+		r, size = r&0x1F<<6|rune(rest[1]&0x3F), 2
+	case r < 0xF0 && len(rest) >= 3:
+		r, size = r&0x0F<<12|rune(rest[1]&0x3F)<<6|rune(rest[2]&0x3F), 3
 	case len(rest) >= 4:
-		return s.table.Of(b&0x07<<18 | rune(rest[1]&0x3F)<<12 | rune(rest[2]&0x3F)<<6 | rune(rest[3]&0x3F)), 4
+		r, size = r&0x07<<18|rune(rest[1]&0x3F)<<12|rune(rest[2]&0x3F)<<6|rune(rest[3]&0x3F), 4
 	}
-	return 0, 1
+	return character(s.table.Of(r)) | character(size)<<sizeShift
 }
 
 const (
@@ -89,11 +102,11 @@ func smallLetters(text []byte, i int) int {
 // run ends the run of characters with a class in mask, from i on.
 func (s *scanner) run(text []byte, i int, mask unidata.Class) int {
 	for i < len(text) {
-		class, size := s.class(text, i)
-		if class&mask == 0 {
+		c := s.at(text, i)
+		if !c.in(mask) {
 			return i
 		}
-		i += size
+		i += c.size()
 	}
 	return i
 }
@@ -101,41 +114,61 @@ func (s *scanner) run(text []byte, i int, mask unidata.Class) int {
 // runWithout ends the run of characters without a class in mask, from i on.
 func (s *scanner) runWithout(text []byte, i int, mask unidata.Class) int {
 	for i < len(text) {
-		class, size := s.class(text, i)
-		if class&mask != 0 {
+		c := s.at(text, i)
+		if c.in(mask) {
 			return i
 		}
-		i += size
+		i += c.size()
 	}
 	return i
 }
 
-// word ends the run of characters with a class in mask, from i on; ASCII letters
-// must be in mask and are taken eight at a time.
-func (s *scanner) word(text []byte, i int, mask unidata.Class) int {
+// run8 is run where ASCII letters are in mask and no other ASCII is: it takes those
+// eight at a time.
+func (s *scanner) run8(text []byte, i int, mask unidata.Class) int {
 	for {
 		i = letters(text, i)
 		if i >= len(text) || text[i] < 0x80 {
 			return i
 		}
-		for i < len(text) && text[i] >= 0x80 {
-			class, size := s.wide(text, i)
-			if class&mask == 0 {
+		end := s.wideRun(text, i, mask)
+		if end == i || end == len(text) || text[end] >= 0x80 {
+			return end
+		}
+		i = end
+	}
+}
+
+// wideRun is run for characters beyond ASCII only. Those of three bytes are decoded
+// here: a text of Chinese has hardly any other.
+func (s *scanner) wideRun(text []byte, i int, mask unidata.Class) int {
+	for {
+		for i+3 <= len(text) && text[i]>>4 == 0xE {
+			r := rune(text[i]&0xF)<<12 | rune(text[i+1]&0x3F)<<6 | rune(text[i+2]&0x3F)
+			if s.table.Of(r)&mask == 0 {
 				return i
 			}
-			i += size
+			i += 3
 		}
+		if i >= len(text) || text[i] < 0x80 {
+			return i
+		}
+		c := s.wide(text, i)
+		if !c.in(mask) {
+			return i
+		}
+		i += c.size()
 	}
 }
 
 // atMost ends a run of at most n characters with a class in mask, from i on.
 func (s *scanner) atMost(text []byte, i, n int, mask unidata.Class) int {
 	for ; n > 0 && i < len(text); n-- {
-		class, size := s.class(text, i)
-		if class&mask == 0 {
+		c := s.at(text, i)
+		if !c.in(mask) {
 			return i
 		}
-		i += size
+		i += c.size()
 	}
 	return i
 }

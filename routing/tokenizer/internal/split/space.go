@@ -27,13 +27,13 @@ func (s *scanner) spaces(text []byte, i int) spaceRun {
 			r.last = i - 1
 			continue
 		}
-		class, size := s.class(text, i)
-		if class&unidata.Space == 0 {
+		c := s.at(text, i)
+		if !c.in(unidata.Space) {
 			break
 		}
 		r.last = i
-		i += size
-		if class&unidata.Newline != 0 {
+		i += c.size()
+		if c.in(unidata.Newline) {
 			r.newline = i
 		}
 	}

@@ -54,19 +54,9 @@ func New(f Family, v unidata.Version) (Splitter, bool) {
 	case Tekken:
 		return newO200K(t, o200kForm{slash: true, digits: 1}), true
 	case Kimi:
-		return newO200K(withoutHan(t), o200kForm{contractions: true, digits: 3, han: true}), true
+		return newO200K(t, o200kForm{contractions: true, digits: 3, han: true}), true
 	case DeepSeek3:
 		return newDeepSeek(t), true
 	}
 	return nil, false
-}
-
-// withoutHan takes Han characters out of the words: [...&&[^\p{Han}]].
-func withoutHan(t *unidata.Table) *unidata.Table {
-	return t.Map(func(c unidata.Class) unidata.Class {
-		if c&unidata.Han != 0 {
-			c &^= unidata.Upper | unidata.Lower
-		}
-		return c
-	})
 }
