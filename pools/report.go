@@ -91,15 +91,16 @@ func (s *Set) ReportModels(id ReplicaID, ep Epoch, models []string) {
 // context length (0 unknown).
 func (s *Set) ReportEngine(id ReplicaID, ep Epoch, kind configs.Engine, maxModelLen int) {
 	s.report(id, ep, func(m *member) bool {
+		changed := m.kind != kind // who watches the pool may go by the kind
 		m.kind = kind
 		if maxModelLen > 0 {
 			m.modelLen = maxModelLen
 		}
-		return false
+		return changed
 	})
 }
 
-// report runs f on a member and publishes when it says that the names changed.
+// report runs f on a member and publishes when it says that something changed.
 func (s *Set) report(id ReplicaID, ep Epoch, f func(*member) bool) {
 	s.mu.Lock()
 	e := s.find(id)
