@@ -128,7 +128,7 @@ func (w *CharWorker) known(piece []byte) int {
 			r, n = utf8.DecodeRune(piece[at:])
 		}
 		node := runes.get(r)
-		if node == goneNode {
+		if node == goneNode || r == utf8.RuneError && n == 1 {
 			break
 		}
 		nodes = append(nodes, node)
