@@ -65,5 +65,5 @@ func (g *gpt2) same(text []byte, i int, c character) int {
 	case c.in(unidata.Number):
 		return g.run(text, i, unidata.Number)
 	}
-	return g.runWithout(text, i, inText)
+	return g.runWithout(text, i, inText|g.alone)
 }

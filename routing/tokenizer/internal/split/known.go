@@ -14,6 +14,19 @@ func Known(patterns []string) (Family, bool) {
 	return "", false
 }
 
+// KnownTiktoken identifies the family of the pattern of a tiktoken vocabulary, which
+// Rust's regular expressions read. Where they and Oniguruma read a pattern alike, it
+// is known to both functions; {1,3}+ for one they do not.
+func KnownTiktoken(pattern string) (Family, bool) {
+	switch pattern {
+	case `'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s`:
+		return GPT2, true
+	case `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s`:
+		return Tiktoken, true
+	}
+	return Known([]string{pattern})
+}
+
 const (
 	contractionsPattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
 	spacePattern        = `\s*[\r\n]+|\s+(?!\S)|\s+`
@@ -39,6 +52,13 @@ var known = []struct {
 	{CL100K, []string{contractionsPattern + wordPattern + `\p{N}{1,3}|` + symbolPattern + spacePattern}},
 	{CL100K, []string{contractionsPattern + wordPattern + `\p{N}{1,3}|` + symbolPattern + `\s*[\r\n]|\s+(?!\S)|\s+`}},
 	{Qwen2, []string{contractionsPattern + wordPattern + `\p{N}|` + symbolPattern + spacePattern}},
+	{Qwen2, []string{`'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+`}}, // Ling, LLaDA
+	{Seed, []string{contractionsPattern + wordPattern + `\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|` + spacePattern}},
+	{Seed, []string{
+		contractionsPattern + "|[^\r\n" + `\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}` + "\r\n]+|" +
+			`\s*[` + "\r\n" + `]+|\s+(?!\S)|\s+`,
+	}},
+	{MiniCPM5, []string{`\p{N}{1,3}`, contractionsPattern + wordPattern + `\p{N}+|` + symbolPattern + spacePattern}},
 	{Qwen35, []string{contractionsPattern + `|` + beforeWord + `[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|` + spacePattern}},
 	{O200K, []string{
 		beforeWord + upperPattern + `*` + lowerPattern + `+` + contractionsPattern + `?|` +

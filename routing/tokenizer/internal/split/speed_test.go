@@ -8,7 +8,7 @@ import (
 )
 
 var families = []Family{
-	GPT2, GPT2Digits, CL100K, Tiktoken, Qwen2, Qwen35, O200K, Tekken, DeepSeek3, Kimi,
+	GPT2, GPT2Digits, CL100K, Tiktoken, Qwen2, Qwen35, Seed, MiniCPM5, O200K, Tekken, DeepSeek3, Kimi,
 }
 
 // speedTexts are of the kinds that prompts are made of, some 64 KiB each.

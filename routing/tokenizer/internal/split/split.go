@@ -23,6 +23,8 @@ const (
 	Tiktoken   Family = "tiktoken"    // cl100k as tiktoken has it since 0.8: space at the end is one piece
 	Qwen2      Family = "qwen2"       // Qwen 2, 2.5, 3: single digits
 	Qwen35     Family = "qwen3_5"     // marks belong to words
+	Seed       Family = "seed"        // Qwen2 without line ends after symbols
+	MiniCPM5   Family = "minicpm5"    // numbers first, in threes, then cl100k
 	O200K      Family = "o200k"       // GPT-4o, gpt-oss, Llama 4
 	Tekken     Family = "tekken"      // Mistral, Nemotron: no contractions, single digits
 	DeepSeek3  Family = "deepseek_v3" // V3, R1, V3.1, V3.2, V4
@@ -38,17 +40,19 @@ func New(f Family, v unidata.Version) (Splitter, bool) {
 	case GPT2:
 		return newGPT2(t, 0), true
 	case GPT2Digits:
-		return newGPT2(t, unidata.Number), true
+		return newGPT2(t, unidata.Numeric), true
 	case CL100K:
-		return newCL100K(t, word, 3), true
+		return newCL100K(t, cl100kForm{word: word, digits: 3}), true
 	case Tiktoken:
-		s := newCL100K(t, word, 3)
-		s.wholeEnd = true
-		return s, true
+		return newCL100K(t, cl100kForm{word: word, digits: 3, wholeEnd: true}), true
 	case Qwen2:
-		return newCL100K(t, word, 1), true
+		return newCL100K(t, cl100kForm{word: word, digits: 1}), true
 	case Qwen35:
-		return newCL100K(t, marked, 1), true
+		return newCL100K(t, cl100kForm{word: marked, digits: 1}), true
+	case Seed:
+		return newCL100K(t, cl100kForm{word: word, digits: 1, noTail: true}), true
+	case MiniCPM5:
+		return newCL100K(t, cl100kForm{word: word, digits: 3, alone: unidata.Number}), true
 	case O200K:
 		return newO200K(t, o200kForm{contractions: true, slash: true, digits: 3}), true
 	case Tekken:

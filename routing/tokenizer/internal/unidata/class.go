@@ -25,7 +25,5 @@ const (
 	Symbol                    // \p{S}
 	Han                       // \p{Han} (Kimi)
 	KanaHan                   // [一-龥぀-ゟ゠-ヿ]: the second split of DeepSeek
+	Numeric                   // char::is_numeric of Rust (the pre_tokenizer Digits)
 )
-
-// maxClass is above every class.
-const maxClass = KanaHan << 1
