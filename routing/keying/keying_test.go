@@ -1,0 +1,250 @@
+package keying
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"penstock/configs"
+	"penstock/routing/chattemplate"
+	"penstock/routing/keys"
+)
+
+func TestKeysAreThoseOfTheTokens(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.run(StateReady)
+	q := chat("hello there")
+	r := b.expect(q, OriginExact, ReasonOK)
+	var want keys.Keys
+	ids := fakeIDs(&chattemplate.Prompt{Parts: []chattemplate.Part{{Text: []byte(`<user>"hello there"`)}}}, 0)
+	keys.FromTokens(ids, 4, keys.Namespace("m", "", ""), &want)
+	if r.Tokens != len(ids) || !slices.Equal(r.Blocks, want.Blocks) || !r.Comparable {
+		t.Errorf("got %+v, want %+v", r, want)
+	}
+	b.expect(q, OriginMemo, ReasonOK)
+	if b.metric("penstock_keying_total", "p", "memo", "ok") != 1 {
+		t.Error("the memo's prompt was not counted")
+	}
+}
+
+func TestNamespacesKeepModelsAndSaltsApart(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.run(StateReady)
+	plain := b.key(chat("hello there"))
+	adapter := chat("hello there")
+	adapter.Adapter = "lora"
+	salted := chat("hello there")
+	salted.Body = []byte(strings.Replace(string(salted.Body), `{"model"`, `{"cache_salt":"s","model"`, 1))
+	for name, q := range map[string]*Request{"adapter": adapter, "salt": salted} {
+		if r := b.key(q); r.Namespace == plain.Namespace || r.Blocks[0] == plain.Blocks[0] {
+			t.Errorf("%s: same keys", name)
+		}
+	}
+}
+
+func TestIDsNeedNoTokenizer(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(p *configs.Pool) { p.Tokenizer.Path, p.Tokenizer.Text = "", configs.SwitchOn }, newFakeEngine(t))
+	b.run(StateOff)
+	b.eventually("templates", func() bool {
+		q := &Request{Kind: chattemplate.KindCompletions, Body: []byte(`{"prompt":[1,2,3,4,5,6,7,8]}`)}
+		r := b.key(q)
+		return r.Origin == OriginExact && r.Tokens == 8 && len(r.Blocks) == 2
+	})
+	if r := b.expect(chat("0123456789abcdef"), OriginBytes, ReasonAbsent); len(r.Blocks) == 0 {
+		t.Error("no keys over text")
+	}
+}
+
+func TestNothingIsDoneUnlessAsked(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(p *configs.Pool) { p.Tokenizer = configs.DefaultTokenizer() }, newFakeEngine(t))
+	b.run(StateOff)
+	if r := b.key(chat("hello")); r.Origin != OriginNone || r.Reason != "" || b.source.Active() {
+		t.Errorf("got %+v", r)
+	}
+	if n := b.metric("penstock_keying_total"); n != 0 {
+		t.Errorf("%v prompts counted", n)
+	}
+}
+
+func TestTextServesWhileLoading(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.files.wait = make(chan struct{})
+	b.run(StateLoading)
+	first := b.expect(chat("hello there, gate"), OriginBytes, ReasonLoading)
+	again := b.expect(chat("hello there, gate and turbine"), OriginBytes, ReasonLoading)
+	if len(first.Blocks) < 2 || first.Blocks[0] != again.Blocks[0] || first.Comparable {
+		t.Errorf("%+v and %+v", first, again)
+	}
+	tools := chat("hello there, gate")
+	tools.Tools = []byte(`[{}]`)
+	if r := b.key(tools); r.Blocks[0] == first.Blocks[0] {
+		t.Error("other tools, same keys")
+	}
+	close(b.files.wait)
+	b.await(StateReady)
+	b.expect(chat("hello there, gate"), OriginExact, ReasonOK)
+}
+
+func TestRefusedTokenizerIsToldAndPassedBy(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.files.fail = errBroken
+	b.run(StateRefused)
+	if s := b.source.Status(); s.Detail != errBroken.Error() || s.Reason != string(ReasonRefused) {
+		t.Errorf("%+v", s)
+	}
+	b.expect(chat("hello there, gate"), OriginBytes, ReasonRefused)
+	if b.metric("penstock_tokenizer_state", "p", "refused") != 1 {
+		t.Error("no metric")
+	}
+	// New settings are another chance.
+	b.files.set(func() { b.files.fail = nil })
+	b.reload(func(p *configs.Pool) { p.Tokenizer.Unicode = 14 })
+	b.await(StateReady)
+}
+
+func TestBudgetEndsInRoutingByLoad(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.run(StateReady)
+	b.files.set(func() { b.files.onKey = func() { b.clock.add(time.Second) } })
+	r := b.expect(chat("hello there"), OriginNone, ReasonBudget)
+	if len(r.Blocks) != 0 || r.Tokens != 0 || r.Comparable {
+		t.Errorf("%+v", r)
+	}
+	b.files.set(func() { b.files.onKey = nil })
+	b.expect(chat("hello there"), OriginExact, ReasonOK) // the worker's next user has a budget of its own
+}
+
+func TestLargeBodiesAreRoutedByLoad(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(p *configs.Pool) { p.Tokenizer.MaxPrompt = 1 << 10 }, newFakeEngine(t))
+	b.run(StateReady)
+	b.expect(chat(strings.Repeat("x", 1<<10)), OriginNone, ReasonTooLarge)
+}
+
+func TestReloadKeepsWhatDidNotChange(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.run(StateReady)
+	b.eventually("the engine's version", func() bool { return b.source.Status().EngineVersion == "0.32.0" })
+	b.key(chat("hello there"))
+	loads := func() (int, int) {
+		b.files.mu.Lock()
+		defer b.files.mu.Unlock()
+		return b.files.loads, b.files.built
+	}
+	read, built := loads()
+	b.reload(func(p *configs.Pool) { p.Tokenizer.Budget, p.Tokenizer.Remote = 0, configs.RemoteOff })
+	b.eventually("settings", func() bool { return b.source.serving.Load().cfg.Remote == configs.RemoteOff })
+	b.expect(chat("hello there"), OriginMemo, ReasonOK)
+	b.reload(func(p *configs.Pool) { p.Tokenizer.TemplateKwargs = `{"a": 1}` })
+	b.eventually("new templates", func() bool { _, n := loads(); return n > built })
+	b.expect(chat("hello there"), OriginMemo, ReasonOK)
+	if n, _ := loads(); n != read {
+		t.Errorf("the tokenizer was read %d times more", n-read)
+	}
+	b.reload(func(p *configs.Pool) { p.Tokenizer.BlockSize = 8 })
+	b.eventually("a new memo", func() bool { return b.key(chat("hello there")).Origin == OriginExact })
+}
+
+func TestOldTokenizerServesUntilTheNewOneIsThere(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.run(StateReady)
+	before := b.expect(chat("hello there"), OriginExact, ReasonOK)
+	wait := make(chan struct{})
+	b.files.set(func() { b.files.wait, b.files.shift = wait, 7 })
+	b.reload(func(p *configs.Pool) { p.Tokenizer.Path, p.Tokenizer.Parity = "other", configs.ParityOff })
+	during := b.expect(chat("hello there"), OriginMemo, ReasonOK)
+	if !slices.Equal(before.Blocks, during.Blocks) {
+		t.Error("other keys before the new tokenizer was read")
+	}
+	close(wait)
+	b.eventually("the new tokenizer", func() bool { return b.source.Status().Info.Family == "other" })
+	if after := b.key(chat("hello there")); slices.Equal(before.Blocks, after.Blocks) {
+		t.Error("the old keys")
+	}
+	b.reload(func(p *configs.Pool) { p.Tokenizer = configs.DefaultTokenizer() })
+	if b.source.Active() {
+		t.Error("keys after the section was taken out")
+	}
+}
+
+func TestPoolsThatGoEnd(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.run(StateReady)
+	b.manager.Keep(nil)
+	if b.manager.Find(b.set) != nil {
+		t.Error("still there")
+	}
+	if n := b.metric("penstock_tokenizer_state", "p", "ready"); n != 0 {
+		t.Error("still in the metrics")
+	}
+	b.expect(chat("hello there"), OriginExact, ReasonOK) // a request that had it goes on
+}
+
+func TestWarmKeyingDoesNotAllocate(t *testing.T) {
+	b := start(t, func(p *configs.Pool) {
+		p.Tokenizer.Path, p.Tokenizer.Text, p.Tokenizer.Remote = "", configs.SwitchOn, configs.RemoteOff
+	}, newFakeEngine(t))
+	b.source = b.manager.Source(b.set, &b.cfg) // not run: keys over text only
+	q, r := chat(strings.Repeat("water ", 200)), &Result{}
+	b.source.Key(q, r)
+	if n := testing.AllocsPerRun(200, func() { b.source.Key(q, r) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if r.Origin != OriginBytes {
+		t.Error(r.Origin)
+	}
+}
+
+func FuzzMembers(f *testing.F) {
+	for _, s := range []string{`{"a":1,"b":[1,{"c":"}"}],"d":"\"\\"}`, ` { "x" : null , "y":true}`, `{}`, `[]`, `{"a":`, `{"a":"b`, `{"a" 1}`, ``, `{"a":1e5,"b":-0.1}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		m := newMembers(body)
+		var names, values []string
+		for {
+			one, ok := m.next()
+			if !ok {
+				break
+			}
+			names, values = append(names, string(one.name)), append(values, string(one.value))
+		}
+		var doc map[string]json.RawMessage
+		if json.Unmarshal(body, &doc) != nil {
+			return // only that it ends is promised
+		}
+		dec := json.NewDecoder(strings.NewReader(string(body)))
+		if _, err := dec.Token(); err != nil || doc == nil {
+			return
+		}
+		for i := 0; dec.More(); i++ {
+			key, err := dec.Token()
+			var value json.RawMessage
+			if err != nil || dec.Decode(&value) != nil {
+				t.Fatal(err)
+			}
+			if i >= len(names) || string(value) != values[i] {
+				t.Fatalf("member %d of %q: %q, got %q", i, body, value, values)
+			}
+			var name string
+			if json.Unmarshal([]byte(`"`+names[i]+`"`), &name) == nil && name != key {
+				t.Fatalf("member %d of %q: name %q, got %q", i, body, key, name)
+			}
+			if !dec.More() && i+1 != len(names) {
+				t.Fatalf("%q has %d members, got %d", body, i+1, len(names))
+			}
+		}
+	})
+}
