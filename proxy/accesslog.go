@@ -113,6 +113,8 @@ func (r *record) appendAccess(b []byte) []byte {
 	b = appendInt(b, `,"bytes_out":`, r.bytesOut)
 	b = appendInt(b, `,"events":`, r.events)
 	b = appendInt(b, `,"prompt_tokens":`, r.usage.Prompt)
+	b = appendText(b, `,"key_source":`, r.count.Origin.String())
+	b = appendInt(b, `,"keyed_tokens":`, r.count.Tokens)
 	b = appendInt(b, `,"completion_tokens":`, r.usage.Completion)
 	b = appendInt(b, `,"cached_tokens":`, r.usage.Cached)
 	b = append(b, `,"usage_estimated":`...)

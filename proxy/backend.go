@@ -14,6 +14,7 @@ import (
 	"penstock/pools"
 	"penstock/proxy/upstream"
 	"penstock/routing"
+	"penstock/routing/keying"
 )
 
 // backend is one pool as the proxy sees it: whom to ask, by which rule, and the
@@ -29,7 +30,9 @@ type backend struct {
 	turn    atomic.Uint64
 	targets *targets
 	chosen  [routing.ReasonPanic + 1]atomic.Pointer[prometheus.Counter]
-	secret  []byte // "Bearer ..." sent when the gateway has keys of its own
+	keys    *keying.Source    // nil: prompts are not keyed
+	bases   map[string]string // adapter -> the model that it is on
+	secret  []byte            // "Bearer ..." sent when the gateway has keys of its own
 }
 
 // targets holds the connections to the replicas of one pool.

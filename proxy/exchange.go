@@ -18,6 +18,7 @@ import (
 	"penstock/proxy/upstream"
 	"penstock/proxy/watch"
 	"penstock/routing"
+	"penstock/routing/keying"
 )
 
 // exchange is one request while its handler runs. It is pooled; what must
@@ -41,6 +42,8 @@ type exchange struct {
 	head    []byte // memory for the request head
 	framing headFacts
 	out     outbound
+	asked   keying.Request
+	prompt  keying.Result
 	query   routing.Query
 	in      routing.Input
 	choice  routing.Decision
@@ -119,6 +122,8 @@ func (x *exchange) release() {
 	x.principal, x.keyed, x.parsed, x.handed = auth.Principal{}, false, false, false
 	x.body, x.total, x.framing, x.out = nil, time.Time{}, headFacts{}, outbound{}
 	x.call.Head, x.call.Body = nil, nil
+	x.asked = keying.Request{}
+	x.prompt.Reset()
 	x.query, x.in = routing.Query{Exclude: x.query.Exclude[:0]}, routing.Input{}
 	if cap(x.edited) > maxKeptBuffer {
 		x.edited = nil
@@ -132,7 +137,7 @@ const maxKeptBuffer = 256 << 10
 // run is the life of a request up to the point where its answer is either
 // complete or in the hands of the relay.
 func (x *exchange) run() error {
-	steps := [...]func() error{x.identify, x.admit, x.read, x.resolve, x.prepare}
+	steps := [...]func() error{x.identify, x.admit, x.read, x.resolve, x.key, x.prepare}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			if errors.Is(err, errAnswered) {
@@ -348,6 +353,10 @@ func (x *exchange) prepare() error {
 	x.credentials()
 	x.query = routing.Query{
 		Model: x.model, Cost: x.cost(), Exclude: x.query.Exclude[:0],
+		Blocks: x.prompt.Blocks, Namespace: x.prompt.Namespace,
+	}
+	if x.count.Origin.Counted() {
+		x.query.PromptTokens = x.prompt.Tokens
 	}
 	if x.be.hashes {
 		x.query.Session = x.sessionHash()

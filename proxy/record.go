@@ -6,6 +6,7 @@ import (
 	"penstock/pools"
 	"penstock/proxy/sse"
 	"penstock/routing"
+	"penstock/routing/keying"
 )
 
 // record is what remains of a request once its bytes are gone: enough to settle
@@ -41,6 +42,7 @@ type record struct {
 	relayed      bool // its status was sent and the rest follows
 	injectedUse  bool // we asked for usage on the client's behalf
 	promptTokens int64
+	count        keying.Count // of the prompt's tokens, for the comparison with usage
 	outputMax    int64
 	bytesIn      int
 	bytesOut     int64
@@ -49,8 +51,8 @@ type record struct {
 	outcome      pools.Outcome
 }
 
-// bytesPerToken turns prompt bytes into a guess of tokens until tokenizers are
-// wired in; English text under the common vocabularies has a little over four
+// bytesPerToken turns prompt bytes into a guess of tokens where no tokenizer has
+// counted them; English text under the common vocabularies has a little over four
 // bytes per token.
 const bytesPerToken = 4
 
@@ -70,6 +72,7 @@ func (r *record) settle() {
 		r.lease.End(r.outcome)
 		r.lease = nil
 	}
+	r.compare()
 	r.server.metrics.settled(r)
 	if r.server.access != nil {
 		r.server.access.log(r)

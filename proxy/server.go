@@ -22,6 +22,7 @@ import (
 	"penstock/pools"
 	"penstock/proxy/relay"
 	"penstock/proxy/watch"
+	"penstock/routing/keying"
 )
 
 // Deps are what a Server works with.
@@ -37,6 +38,8 @@ type Deps struct {
 	// AllowAddr is asked before connecting to a replica that was registered at
 	// run time; nil: all addresses.
 	AllowAddr func(netip.Addr) error
+	// Keys turns prompts into block keys; nil: prompts are not keyed.
+	Keys *keying.Manager
 	// Local answers requests that the gateway serves itself on the data
 	// listener besides its own routes (the worker API of the router family);
 	// nil: none. It reports whether it did.
@@ -50,6 +53,7 @@ type Server struct {
 	log     *slog.Logger
 	now     func() time.Time
 	local   func(ctx *fasthttp.RequestCtx) bool
+	keys    *keying.Manager
 
 	allowAddr func(netip.Addr) error
 
@@ -85,6 +89,7 @@ func New(cfg *configs.Config, d Deps) (*Server, error) {
 	}
 	s := &Server{
 		fleet: d.Fleet, watcher: d.Watcher, log: d.Log, now: d.Now, local: d.Local, allowAddr: d.AllowAddr, relay: r,
+		keys:     d.Keys,
 		metrics:  newMetrics(d.Metrics, cfg.Limits.MaxMetricNames),
 		sessions: newSessions(cfg.Limits.MaxSessions, cfg.Limits.SessionTTL.D(), d.Now),
 	}

@@ -41,6 +41,7 @@ func (s *Server) Apply(cfg *configs.Config) error {
 	for _, be := range next.backends {
 		be.join(s.fleet.Pool(be.cfg.Name), old)
 	}
+	s.joinKeys(next)
 	s.state.Store(next)
 	if old == nil {
 		return nil
@@ -94,6 +95,14 @@ func (s *Server) buildBackend(p *configs.Pool) (*backend, error) {
 		cfg: *p, policy: policy,
 		hashes: p.Policy == configs.PolicySession || p.Policy == configs.PolicyConsistentHash,
 		budget: routing.NewRetryBudget(p.Retry.BudgetPercent, p.Retry.BudgetMin),
+	}
+	for _, m := range p.Models {
+		for _, name := range m.Adapters {
+			if be.bases == nil {
+				be.bases = map[string]string{}
+			}
+			be.bases[name] = m.ID
+		}
 	}
 	if p.Secret.Set() {
 		be.secret = []byte("Bearer " + p.Secret.Reveal())

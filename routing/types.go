@@ -10,11 +10,18 @@ import (
 // Query is what a choice may know of a request.
 type Query struct {
 	Model   string
-	Session uint64          // hash of the session key, 0 none
-	Prefix  uint64          // hash of the first bytes of the prompt, 0 none
-	Pin     pools.ReplicaID // stateful request: this replica or none ("" free)
-	Cost    pools.Cost
-	Exclude []pools.ReplicaID // tried already
+	Session uint64 // hash of the session key, 0 none
+	// Blocks are the chained keys of the prompt's full blocks, nil unknown. They are
+	// the caller's and hold until it releases the request.
+	Blocks []uint64
+	// Namespace is what Blocks begin with: model, adapter, tenant's salt.
+	Namespace uint64
+	// PromptTokens is the length of the prompt where it was counted, 0 unknown.
+	PromptTokens int
+	Prefix       uint64          // hash of the first bytes of the prompt, 0 none
+	Pin          pools.ReplicaID // stateful request: this replica or none ("" free)
+	Cost         pools.Cost
+	Exclude      []pools.ReplicaID // tried already
 }
 
 // Input is all that a choice may depend on.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"penstock/pools"
 	"penstock/proxy/admin"
@@ -24,7 +25,7 @@ func (f *fleetAdapter) Snapshot() []admin.Pool {
 		cfg := set.Config()
 		p := admin.Pool{
 			Name: set.Name(), Engine: string(cfg.Engine), Policy: string(cfg.Policy),
-			Default: cfg.Default, Panic: set.View().Panic,
+			Default: cfg.Default, Panic: set.View().Panic, Tokenizer: f.tokenizer(set),
 		}
 		for _, m := range models {
 			if m.Pool == set.Name() {
@@ -36,6 +37,25 @@ func (f *fleetAdapter) Snapshot() []admin.Pool {
 			p.Engine = string(s.Engine)
 		}
 		out = append(out, p)
+	}
+	return out
+}
+
+// tokenizer shows how a pool's prompts are keyed; nil when they are not.
+func (f *fleetAdapter) tokenizer(set *pools.Set) *admin.Tokenizer {
+	s := f.a.keys.Find(set)
+	if s == nil || !s.Active() {
+		return nil
+	}
+	st := s.Status()
+	out := &admin.Tokenizer{
+		State: st.State.String(), Reason: st.Reason, Detail: st.Detail, Template: st.Template,
+		Parity: st.Parity.String(), Engine: string(st.Engine), EngineVersion: st.EngineVersion,
+		Kind: st.Info.Kind, Family: st.Info.Family, Vocabulary: st.Info.Vocabulary, Digest: st.Info.Digest,
+		Bytes: st.Info.Bytes, BlockSize: st.BlockSize, MemoPlaces: st.MemoPlaces, MemoBytes: st.MemoBytes,
+	}
+	if !st.Checked.IsZero() {
+		out.Checked = st.Checked.UTC().Format(time.RFC3339)
 	}
 	return out
 }

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	_ "time/tzdata" // chat templates print dates in the engines' zone; a static image has no zone files
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -22,6 +23,7 @@ import (
 	"penstock/proxy/admin"
 	"penstock/proxy/listen"
 	"penstock/proxy/watch"
+	"penstock/routing/keying"
 )
 
 // app is the gateway with everything wired by hand, in the order of newApp.
@@ -35,6 +37,7 @@ type app struct {
 	registry *prometheus.Registry
 	watcher  *watch.Watcher
 	fleet    *pools.Fleet
+	keys     *keying.Manager
 	server   *proxy.Server
 	sockets  *listen.Set
 	data     *listen.Listener
@@ -91,7 +94,12 @@ func newApp(cfg *configs.Config, o appOptions) (*app, error) {
 	if err != nil {
 		return nil, errors.Join(err, watcher.Close())
 	}
+	a.keys, err = keying.New(keying.Deps{Log: o.Log, Metrics: a.registry, AllowAddr: a.addresses.Check})
+	if err != nil {
+		return nil, errors.Join(err, watcher.Close())
+	}
 	deps := proxy.Deps{
+		Keys:  a.keys,
 		Fleet: a.fleet, Watcher: watcher, Log: o.Log, Metrics: a.registry, Access: o.Access,
 		AllowAddr: a.addresses.Check,
 	}
@@ -111,6 +119,7 @@ func (a *app) start(ctx context.Context) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.run, a.stop = run, stop
 	a.wg.Go(func() { _ = a.watcher.Run(run) })
+	a.wg.Go(func() { a.keys.Run(run) })
 	a.probes = newProbes(run, a.fleet, a.log, a.addresses.Check)
 	a.probes.follow(a.cfg.Load())
 	data, err := a.listenData(run)

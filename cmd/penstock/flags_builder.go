@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,7 @@ type serveBuilder struct {
 	dpAware               bool
 	ranks                 int // 0: not given
 	healthPort            string
+	modelPath             string
 	maxBodyGiven          bool
 	noRetries, noBreaker  bool
 	takeover, print, help bool
@@ -220,6 +222,7 @@ func (b *serveBuilder) fromFlags(urls []string) (*configs.Config, error) {
 	if b.noBreaker {
 		p.Breaker.Failures = 0
 	}
+	b.readModelPath(&p.Tokenizer)
 	p = consistent(p)
 	if l := &b.cfg.Limits; l.MaxBodyMemory < b.cfg.Listen.MaxBodyBytes {
 		l.MaxBodyMemory = b.cfg.Listen.MaxBodyBytes
@@ -227,6 +230,19 @@ func (b *serveBuilder) fromFlags(urls []string) (*configs.Config, error) {
 	b.cfg.Pools = []configs.Pool{p}
 	c := b.cfg
 	return &c, nil
+}
+
+// readModelPath takes the tokenizer of a model that lies here. The family also fetches
+// models by name, which is not done.
+func (b *serveBuilder) readModelPath(t *configs.Tokenizer) {
+	if b.modelPath == "" || t.Path != "" {
+		return
+	}
+	if info, err := os.Stat(b.modelPath); err != nil || !info.IsDir() {
+		b.warnf("--model-path %s: no effect here: it is no folder, and models are not fetched; give --tokenizer-path", b.modelPath)
+		return
+	}
+	t.Path = b.modelPath
 }
 
 // consistent fits the times that no flag set to those that one did: the family

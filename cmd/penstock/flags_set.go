@@ -290,6 +290,44 @@ func setCA(b *serveBuilder, v []string) error {
 	return nil
 }
 
+func setTokenizerPath(b *serveBuilder, v []string) error {
+	b.pool.Tokenizer.Path = v[0]
+	return nil
+}
+
+func setModelPath(b *serveBuilder, v []string) error {
+	b.modelPath = v[0]
+	return nil
+}
+
+func setChatTemplate(b *serveBuilder, v []string) error {
+	b.pool.Tokenizer.ChatTemplate = v[0]
+	return nil
+}
+
+func setReasoningParser(b *serveBuilder, v []string) error {
+	b.pool.Tokenizer.ReasoningParser = v[0]
+	return nil
+}
+
+func setToolCallParser(b *serveBuilder, v []string) error {
+	b.pool.Tokenizer.ToolCallParser = v[0]
+	return nil
+}
+
+func setBlockSize(b *serveBuilder, v []string) error {
+	return setCount(&b.pool.Tokenizer.BlockSize, v[0], 4096)
+}
+
+func setMemo(b *serveBuilder, v []string) error {
+	n, err := strconv.ParseInt(v[0], 10, 64)
+	if err != nil || n < 0 {
+		return fmt.Errorf("%q is no number of bytes", v[0])
+	}
+	b.pool.Tokenizer.Memo = configs.Size(min(max(n, 1<<20), 64<<30))
+	return nil
+}
+
 // setHistory refuses what would lose data silently.
 func setHistory(_ *serveBuilder, v []string) error {
 	if v[0] != "memory" && v[0] != "none" {

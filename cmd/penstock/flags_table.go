@@ -43,8 +43,8 @@ const (
 	whyManual         = "tunes the remembered assignments of the family's manual policy; here a session is hashed"
 	whyQueue          = "requests above --max-concurrent-requests are answered 429 at once; there is no queue"
 	whyBackoff        = "a retry goes to another replica at once, under a budget, and has no back-off"
-	whyTokenizer      = "prompts are not tokenized in this version"
-	whyParser         = "answers pass unchanged, the engine parses them"
+	whyAutoload       = "tokenizers are read from --tokenizer-path only, never fetched"
+	whyCaches         = "known prompt starts are always remembered, in tokenizer.memo bytes"
 	whyTrace          = "trace context is passed on, spans are not exported"
 	whyStartup        = "a replica takes part as soon as its probe succeeds, with no limit on how long that takes"
 	whyHistory        = "stored responses stay with the engine; follow-ups are sent to the replica that has them"
@@ -163,7 +163,7 @@ var serveFlags = []serveFlag{
 	{names: []string{"balance-rel-threshold"}, value: "X", effect: flagIgnored, does: whyTree},
 	{names: []string{"eviction-interval", "eviction-interval-secs"}, value: "N", effect: flagIgnored, does: whyTree},
 	{names: []string{"max-tree-size"}, value: "N", effect: flagIgnored, does: whyTree},
-	{names: []string{"block-size"}, value: "N", effect: flagIgnored, does: whyTree},
+	{names: []string{"block-size"}, value: "N", set: setBlockSize, does: "tokenizer.block_size"},
 	{names: []string{"max-idle-secs"}, value: "N", effect: flagIgnored, does: whyManual},
 	{names: []string{"assignment-mode"}, value: "NAME", effect: flagIgnored, does: whyManual},
 	{
@@ -198,16 +198,25 @@ var serveFlags = []serveFlag{
 	},
 
 	// What the engines do here.
-	{names: []string{"model-path"}, value: "NAME", effect: flagIgnored, does: whyTokenizer},
-	{names: []string{"tokenizer-path"}, value: "PATH", effect: flagIgnored, does: whyTokenizer},
-	{names: []string{"chat-template"}, value: "PATH", effect: flagIgnored, does: whyTokenizer},
-	{names: []string{"disable-tokenizer-autoload"}, effect: flagIgnored, does: whyTokenizer},
-	{names: []string{"tokenizer-cache-enable-l0"}, effect: flagIgnored, does: whyTokenizer},
-	{names: []string{"tokenizer-cache-l0-max-entries"}, value: "N", effect: flagIgnored, does: whyTokenizer},
-	{names: []string{"tokenizer-cache-enable-l1"}, effect: flagIgnored, does: whyTokenizer},
-	{names: []string{"tokenizer-cache-l1-max-memory"}, value: "N", effect: flagIgnored, does: whyTokenizer},
-	{names: []string{"reasoning-parser"}, value: "NAME", effect: flagIgnored, does: whyParser},
-	{names: []string{"tool-call-parser"}, value: "NAME", effect: flagIgnored, does: whyParser},
+	{
+		names: []string{"model-path"}, value: "NAME", set: setModelPath,
+		does: "tokenizer.path where it is a folder here and --tokenizer-path is not given; a model's name has no effect",
+	},
+	{names: []string{"tokenizer-path"}, value: "PATH", set: setTokenizerPath, does: "tokenizer.path; a folder or file, not a model's name"},
+	{names: []string{"chat-template"}, value: "PATH", set: setChatTemplate, does: "tokenizer.chat_template"},
+	{names: []string{"disable-tokenizer-autoload"}, effect: flagIgnored, does: whyAutoload},
+	{names: []string{"tokenizer-cache-enable-l0"}, effect: flagIgnored, does: whyCaches},
+	{names: []string{"tokenizer-cache-l0-max-entries"}, value: "N", effect: flagIgnored, does: whyCaches},
+	{names: []string{"tokenizer-cache-enable-l1"}, effect: flagIgnored, does: whyCaches},
+	{names: []string{"tokenizer-cache-l1-max-memory"}, value: "BYTES", set: setMemo, does: "tokenizer.memo; at least 1MiB"},
+	{
+		names: []string{"reasoning-parser"}, value: "NAME", set: setReasoningParser,
+		does: "tokenizer.reasoning_parser, as far as engines make other prompts by it; answers pass unchanged",
+	},
+	{
+		names: []string{"tool-call-parser"}, value: "NAME", set: setToolCallParser,
+		does: "tokenizer.tool_call_parser, as far as engines make other prompts by it; answers pass unchanged",
+	},
 	{names: []string{"history-backend"}, value: "NAME", set: setHistory, does: `"memory" and "none" have no effect: ` + whyHistory + `; databases are refused`},
 	{names: []string{"worker-startup-timeout-secs"}, value: "N", effect: flagIgnored, does: whyStartup},
 	{names: []string{"worker-startup-check-interval"}, value: "N", effect: flagIgnored, does: whyStartup},

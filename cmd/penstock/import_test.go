@@ -155,6 +155,7 @@ var homes = map[string][]string{
 	"pools":                     {breaker, metrics},
 	"pools/shared":              {goredis},
 	"routing":                   {xxhash},
+	"routing/keying":            {metrics, xxhash},
 	"routing/keys":              {xxhash},
 	"routing/prefixindex/redis": {goredis},
 

@@ -17,6 +17,7 @@ import (
 	"penstock/configs"
 	"penstock/pools"
 	"penstock/proxy"
+	"penstock/routing/keying"
 )
 
 const operationsPage = "../../docs/operations.md"
@@ -71,6 +72,9 @@ func registered(t *testing.T) map[string][]string {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Close)
+	if _, err := keying.New(keying.Deps{Metrics: &d}); err != nil {
+		t.Fatal(err)
+	}
 	newAppMetrics(&d, &app{})
 	d.MustRegister(pools.NewCollector(fleet))
 	names := map[string][]string{}

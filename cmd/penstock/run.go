@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 
 	"penstock/bench/demo"
@@ -25,12 +26,13 @@ const usageText = `penstock: a gateway for LLM inference engines
 
 usage: penstock <command> [flags]
 
-  serve    the gateway: --upstream URL..., or --config FILE
-  check    validate a configuration file
-  demo     simulated engines, the gateway and live traffic, nothing to install
-  sim      one simulated engine
-  load     open-loop load on a live endpoint
-  version  print the version
+  serve     the gateway: --upstream URL..., or --config FILE
+  check     validate a configuration file
+  demo      simulated engines, the gateway and live traffic, nothing to install
+  sim       one simulated engine
+  load      open-loop load on a live endpoint
+  tokenize  token ids of a text or a chat, to compare with an engine's
+  version   print the version
 
 Each command takes --help.
 `
@@ -53,6 +55,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return enginesim.Main(ctx, rest, stdout, stderr)
 	case "load":
 		return loadgen.Main(ctx, rest, stdout, stderr)
+	case "tokenize":
+		return runTokenize(rest, os.Stdin, stdout, stderr)
 	case "version", "--version":
 		fmt.Fprintf(stdout, "penstock %s (%s)\n", version, runtime.Version())
 		return exitDone

@@ -66,6 +66,28 @@ type Pool struct {
 	Default  bool      `json:"default"`
 	Panic    bool      `json:"panic"` // too few healthy: health is ignored
 	Replicas []Replica `json:"replicas"`
+	// Tokenizer is how the pool's prompts are keyed; left out when they are not.
+	Tokenizer *Tokenizer `json:"tokenizer,omitempty"`
+}
+
+// Tokenizer is a pool's tokenizer in a snapshot.
+type Tokenizer struct {
+	State         string `json:"state"`              // off, loading, ready, degraded, refused
+	Reason        string `json:"reason,omitempty"`   // why keys are not exact
+	Detail        string `json:"detail,omitempty"`   // what the refusal or the last comparison said
+	Template      string `json:"template,omitempty"` // why chats cannot be rendered
+	Parity        string `json:"parity"`             // pending, passed, failed, unsupported, off
+	Checked       string `json:"checked,omitempty"`  // last comparison with an engine, RFC 3339
+	Engine        string `json:"engine"`             // whose prompts are made; auto: not known yet
+	EngineVersion string `json:"engine_version"`     // empty: not known
+	Kind          string `json:"kind"`
+	Family        string `json:"family"`
+	Vocabulary    int    `json:"vocabulary"`
+	Digest        string `json:"digest"` // SHA-256 of the files
+	Bytes         int64  `json:"bytes"`  // of the shared tables
+	BlockSize     int    `json:"block_size"`
+	MemoPlaces    int    `json:"memo_places"` // places in known prompts
+	MemoBytes     int64  `json:"memo_bytes"`
 }
 
 // Replica is one replica in a snapshot.
