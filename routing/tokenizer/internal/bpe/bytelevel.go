@@ -31,6 +31,7 @@ func NewByteLevel(s *Spec) (*ByteLevel, error) {
 		}
 		return dst, true
 	})
+	v.rankBytes()
 	return &ByteLevel{
 		vocabulary: v,
 		whole:      newWholeTable(b.dictionary, nodeOf, s.IgnoreMerges || s.Ranks),
@@ -63,7 +64,7 @@ func (w *Worker) Append(dst []uint32, text []byte, from int, ends []int) []uint3
 			from = end
 			continue
 		}
-		a, b := words(text, from, n)
+		a, b := words(text, from, uint(n))
 		hash := hashWords(a, b, n)
 		if id, _, ok := whole.get(a, b, n, hash); ok {
 			dst = append(dst, id)
@@ -134,7 +135,7 @@ func (w *Worker) part(dst []uint32, text []byte, from, end int) []uint32 {
 	if n > 16 {
 		return w.merger.mergeBytes(dst, text[from:end])
 	}
-	a, b := words(text, from, n)
+	a, b := words(text, from, uint(n))
 	hash := hashWords(a, b, n)
 	if id, kind, ok := w.tables.whole.get(a, b, n, hash); ok && kind == reached {
 		return append(dst, id)

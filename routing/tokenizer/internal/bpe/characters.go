@@ -112,7 +112,7 @@ func (c *Characters) wholeText(text []byte) (uint32, bool) {
 	if len(text) > 16 {
 		return c.whole.long.get(text)
 	}
-	a, b := words(text, 0, len(text))
+	a, b := words(text, 0, uint(len(text)))
 	id, _, ok := c.whole.get(a, b, len(text), hashWords(a, b, len(text)))
 	return id, ok
 }

@@ -51,7 +51,11 @@ func (w *CharWorker) Append(dst []uint32, text []byte) (ids []uint32, ok bool) {
 	start, pieces := 0, 0
 	for at := n; at < len(text); at += n {
 		var after rune
-		if after, n = rune(text[at]), 1; after >= utf8.RuneSelf {
+		switch after, n = rune(text[at]), 1; {
+		case after < utf8.RuneSelf:
+		case after == 0xE2 && at+2 < len(text) && text[at+1] == 0x96 && text[at+2] == 0x81:
+			after, n = '▁', 3
+		default:
 			after, n = utf8.DecodeRune(text[at:])
 		}
 		if seams.joined(before, after) {
@@ -83,7 +87,7 @@ func (w *CharWorker) piece(dst []uint32, text []byte, from, end int) []uint32 {
 	if n > 16 {
 		return w.merge(dst, text[from:end])
 	}
-	a, b := words(text, from, n)
+	a, b := words(text, from, uint(n))
 	hash := hashWords(a, b, n)
 	if id, kind, ok := w.tables.whole.get(a, b, n, hash); ok && kind == reached {
 		return append(w.flush(dst), id)

@@ -26,22 +26,29 @@ func hashText(text []byte) uint64 {
 		h = hashWords(h^binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[8:]), 16)
 		text = text[16:]
 	}
-	a, b := words(text, 0, len(text))
+	a, b := words(text, 0, uint(len(text)))
 	return hashWords(h^a, b, len(text))
 }
 
-// words is text[from:from+n] as two words, n <= 16, zero after the end.
-func words(text []byte, from, n int) (a, b uint64) {
-	if from+16 <= len(text) {
-		window := text[from : from+16]
-		a = binary.LittleEndian.Uint64(window)
-		if n <= 8 {
-			return a << (64 - 8*uint(n)) >> (64 - 8*uint(n)), 0
-		}
-		b = binary.LittleEndian.Uint64(window[8:])
-		return a, b << (128 - 8*uint(n)) >> (128 - 8*uint(n))
+// wordMasks keep the bytes of a piece of a length in its two words.
+var wordMasks = makeWordMasks()
+
+func makeWordMasks() (masks [17]struct{ a, b uint64 }) {
+	for n := range masks {
+		masks[n].a = ^uint64(0) >> (64 - 8*min(uint(n), 8))
+		masks[n].b = ^uint64(0) >> (128 - 8*max(uint(n), 8))
 	}
-	return wordsAtEnd(text[from : from+n])
+	return masks
+}
+
+// words is text[from:from+n] as two words, n <= 16, zero after the end.
+func words(text []byte, from int, n uint) (a, b uint64) {
+	if from+16 <= len(text) && n < uint(len(wordMasks)) {
+		window := text[from : from+16]
+		mask := &wordMasks[n]
+		return binary.LittleEndian.Uint64(window) & mask.a, binary.LittleEndian.Uint64(window[8:]) & mask.b
+	}
+	return wordsAtEnd(text[from : from+int(n)])
 }
 
 func wordsAtEnd(text []byte) (a, b uint64) {

@@ -27,11 +27,7 @@ func newMerger(v *vocabulary) merger {
 func (m *merger) mergeBytes(dst []uint32, piece []byte) []uint32 {
 	v := m.v
 	if len(piece) <= shortBytes || v.linear == nil && len(piece) <= maxShort {
-		parts := m.parts[:len(piece)]
-		for i, c := range piece {
-			parts[i].node = uint32(c)
-		}
-		return m.scan(dst, parts)
+		return m.scanBytes(dst, piece)
 	}
 	if v.linear != nil {
 		dst = m.encodeLinear(dst, piece)
@@ -52,12 +48,23 @@ func (m *merger) mergeParts(dst []uint32) []uint32 {
 	for i, node := range m.nodes {
 		parts[i].node = node
 	}
-	return m.scan(dst, parts)
+	return m.v.appendIDs(dst, m.v.mergeShort(parts, 1))
 }
 
-func (m *merger) scan(dst []uint32, parts []part) []uint32 {
-	for _, p := range m.v.mergeShort(parts, 1) {
-		dst = append(dst, m.v.ids[p.node])
+func (m *merger) scanBytes(dst []uint32, piece []byte) []uint32 {
+	parts, ranks := m.parts[:len(piece)], m.v.byteRanks
+	last := piece[0]
+	for i, c := range piece[1:] {
+		parts[i] = part{node: uint32(last), rank: ranks[int(last)<<8|int(c)]}
+		last = c
+	}
+	parts[len(parts)-1].node = uint32(last)
+	return m.v.appendIDs(dst, m.v.mergeRanked(parts, 1))
+}
+
+func (v *vocabulary) appendIDs(dst []uint32, parts []part) []uint32 {
+	for _, p := range parts {
+		dst = append(dst, v.ids[p.node])
 	}
 	return dst
 }

@@ -58,7 +58,7 @@ func checkReal(t *testing.T, cases []goldenCase, encode func(string) []uint32) {
 		for _, c := range cases {
 			if got := encode(c.text); !slices.Equal(got, c.ids) {
 				if wrong++; wrong < 4 {
-					t.Errorf("%.200q: %.40v, want %.40v", c.text, got, c.ids)
+					t.Errorf("%.200q: %d tokens, want %d", c.text, len(got), len(c.ids))
 				}
 			}
 		}

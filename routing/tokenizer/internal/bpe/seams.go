@@ -9,7 +9,7 @@ import "unicode/utf8"
 //
 // It may take two characters for joined that are not, never the other way.
 type seams struct {
-	ascii  [128][2]uint64 // of the first character: bit set of the second
+	small  [129][3]uint64 // ASCII and ▁, as 128, of the first: bit set of the second
 	hashed []uint64       // bit set of other pairs, by their hash
 	// Tokens of byte-level vocabularies begin and end within characters.
 	partial [1 << 16]uint8 // of a character, by its low bits: beside a part of one in a token
@@ -27,7 +27,24 @@ func newSeams(v *vocabulary, text func(node uint32) []byte) *seams {
 	for node := range uint32(len(v.ids)) {
 		s.add(text(node))
 	}
+	s.finish()
 	return s
+}
+
+// finish joins ▁ in the small table to what it may be joined to because a token ends
+// or begins within one of the two.
+func (s *seams) finish() {
+	for r := range rune(128) {
+		if s.besidePart(r, '▁') {
+			s.join(unit{r: r, whole: true}, unit{r: '▁', whole: true})
+		}
+		if s.besidePart('▁', r) {
+			s.join(unit{r: '▁', whole: true}, unit{r: r, whole: true})
+		}
+	}
+	if s.besidePart('▁', '▁') {
+		s.join(unit{r: '▁', whole: true}, unit{r: '▁', whole: true})
+	}
 }
 
 // unit is a character of a token, or the part of one that the token begins or ends
@@ -66,8 +83,9 @@ func (s *seams) add(token []byte) {
 
 func (s *seams) join(before, after unit) {
 	switch {
-	case before.whole && after.whole && before.r < 128 && after.r < 128:
-		s.ascii[before.r][after.r>>6] |= 1 << (after.r & 63)
+	case before.whole && after.whole && smallCode(before.r) <= 128 && smallCode(after.r) <= 128:
+		b, a := smallCode(before.r), smallCode(after.r)
+		s.small[b][a>>6] |= 1 << (a & 63)
 	case before.whole && after.whole:
 		at := seamAt(before.r, after.r)
 		s.hashed[at>>6] |= 1 << (at & 63)
@@ -81,18 +99,34 @@ func (s *seams) join(before, after unit) {
 	}
 }
 
+// smallCode is the number of a character in the small table, or more than 128.
+func smallCode(r rune) uint32 {
+	switch {
+	case r < 128:
+		return uint32(r)
+	case r == '▁':
+		return 128
+	}
+	return 129
+}
+
 func seamAt(before, after rune) uint64 {
 	return (uint64(before)<<21 | uint64(after)) * mixA >> (64 - seamBits)
 }
 
 // joined says whether a token may have two neighbouring characters in it.
 func (s *seams) joined(before, after rune) bool {
-	if before < 128 && after < 128 {
-		return s.ascii[before&127][after>>6&1]>>(after&63)&1 != 0
+	if b, a := smallCode(before), smallCode(after); b <= 128 && a <= 128 {
+		return s.small[b][a>>6]>>(a&63)&1 != 0
 	}
 	at := seamAt(before, after)
-	return s.hashed[at>>6]>>(at&63)&1 != 0 ||
-		s.partial[before&0xFFFF]&endInPart|s.partial[after&0xFFFF]&afterPart != 0 ||
+	return s.hashed[at>>6]>>(at&63)&1 != 0 || s.besidePart(before, after)
+}
+
+// besidePart says whether a token may have two characters in it of which one or both
+// are not whole.
+func (s *seams) besidePart(before, after rune) bool {
+	return s.partial[before&0xFFFF]&endInPart|s.partial[after&0xFFFF]&afterPart != 0 ||
 		s.parts[before&63]>>(firstByte(after)&63)&1 != 0
 }
 
@@ -114,5 +148,5 @@ func (s *seams) bytes() int64 {
 	if s == nil {
 		return 0
 	}
-	return int64(len(s.hashed))*8 + 128*16 + 1<<16 + 64*8
+	return int64(len(s.hashed))*8 + 129*24 + 1<<16 + 64*8
 }

@@ -23,8 +23,8 @@ type part struct {
 
 // Numbers of symbols up to which scanning is faster than the linear encoder.
 const (
-	shortBytes      = 8
-	shortCharacters = 8
+	shortBytes      = 10
+	shortCharacters = 12
 )
 
 // maxShort is the number of symbols up to which scanning for the best pair is
@@ -34,14 +34,18 @@ const maxShort = 64
 // mergeShort merges parts, whose nodes are set, by scanning for the lowest rank,
 // leftmost first, until no more than a number of them are left or none merge.
 func (r *rules) mergeShort(parts []part, until int) []part {
-	n := len(parts)
-	if n == 0 {
-		return parts
-	}
-	for i := range n - 1 {
+	for i := range len(parts) - 1 {
 		parts[i].rank = r.pairs.get(parts[i].node, parts[i+1].node)
 	}
-	parts[n-1].rank = noRank
+	return r.mergeRanked(parts, until)
+}
+
+// mergeRanked is mergeShort when all ranks but the last, which has none, are set.
+func (r *rules) mergeRanked(parts []part, until int) []part {
+	if len(parts) == 0 {
+		return parts
+	}
+	parts[len(parts)-1].rank = noRank
 	for len(parts) > until {
 		best, at := noRank, 0
 		for i := range parts {

@@ -1,6 +1,7 @@
 package bpe
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,4 +138,60 @@ func steady(b *testing.B, name string, fresh func() func([]uint32, []byte) []uin
 	b.ReportMetric(float64(size)/1e6/times[len(times)/2].Seconds(), "MB/s")
 	b.ReportMetric(float64(size)/1e6/times[0].Seconds(), "best-MB/s")
 	b.ReportMetric(float64(size)/float64(tokens), "B/token")
+}
+
+// BenchmarkMisses merges the pieces that are neither tokens nor seen before, by length.
+func BenchmarkMisses(b *testing.B) {
+	const name = "llama3_1"
+	spec, err := realModel(b, name).byteSpec()
+	tables := newByteLevel(b, spec, err)
+	scanner, _ := split.New(realFamily[name], unidata.V16)
+	byLength := missed(b, tables, scanner)
+	for length, pieces := range byLength {
+		if len(pieces) < 500 {
+			continue
+		}
+		for _, way := range []string{"scan", "linear"} {
+			b.Run(fmt.Sprintf("%d bytes/%s", length, way), func(b *testing.B) {
+				m := newMerger(tables.vocabulary)
+				var ids []uint32
+				count := 0
+				for b.Loop() {
+					for _, piece := range pieces {
+						if way == "linear" {
+							ids = m.encodeLinear(ids[:0], piece)
+							continue
+						}
+						ids = m.scanBytes(ids[:0], piece)
+					}
+					count += len(pieces)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(count), "ns/piece")
+			})
+		}
+	}
+}
+
+func missed(b *testing.B, tables *ByteLevel, scanner split.Splitter) (byLength [40][][]byte) {
+	b.Helper()
+	had := map[string]bool{}
+	var ends [256]int
+	seen, unseen := documents(b, "code")
+	for _, text := range append(seen, unseen...) {
+		for from := 0; from < len(text); {
+			n := scanner.Split(text, from, ends[:])
+			for _, end := range ends[:n] {
+				piece := text[from:end]
+				if from = end; had[string(piece)] || len(piece) >= len(byLength) {
+					continue
+				}
+				had[string(piece)] = true
+				x, y := words(piece, 0, uint(min(len(piece), 16)))
+				if _, _, ok := tables.whole.get(x, y, len(piece), hashWords(x, y, len(piece))); !ok {
+					byLength[len(piece)] = append(byLength[len(piece)], piece)
+				}
+			}
+		}
+	}
+	return byLength
 }

@@ -16,6 +16,10 @@ type vocabulary struct {
 	ids   []uint32 // of a node
 	split []pair   // of a node: what it is merged from; itself twice for a symbol
 
+	// byteRanks is the ranks of all two bytes, where the first 256 nodes are the bytes;
+	// they are a third of all that merging a short piece looks up.
+	byteRanks []uint32
+
 	linear *linear // nil where only the heap is exact
 	seams  *seams
 }
@@ -23,7 +27,7 @@ type vocabulary struct {
 type pair struct{ left, right uint32 }
 
 func (v *vocabulary) bytes() int64 {
-	return v.rules.bytes() + int64(len(v.ids))*4 + int64(len(v.split))*8 + v.linear.bytes() + v.seams.bytes()
+	return v.rules.bytes() + int64(len(v.ids)+len(v.byteRanks))*4 + int64(len(v.split))*8 + v.linear.bytes() + v.seams.bytes()
 }
 
 // builder makes a vocabulary; its raw rules are over places in the dictionary.
@@ -182,6 +186,13 @@ func (b *builder) textOf(nodes int, nodeOf []uint32) func(node uint32) []byte {
 			return nil
 		}
 		return b.text(places[node] - 1)
+	}
+}
+
+func (v *vocabulary) rankBytes() {
+	v.byteRanks = make([]uint32, 1<<16)
+	for i := range v.byteRanks {
+		v.byteRanks[i] = v.pairs.get(uint32(i>>8), uint32(i&255))
 	}
 }
 

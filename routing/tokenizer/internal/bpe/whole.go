@@ -20,7 +20,7 @@ const (
 )
 
 func (t *wholeTable) put(text []byte, id uint32, kind uint16) {
-	a, b := words(text, 0, len(text))
+	a, b := words(text, 0, uint(len(text)))
 	mask := len(t.slots) - 1
 	for i := int(hashWords(a, b, len(text))) & mask; ; i = (i + 1) & mask {
 		if t.slots[i].n == 0 {
@@ -36,7 +36,7 @@ func (t *wholeTable) get(a, b uint64, n int, hash uint64) (id uint32, kind uint1
 	mask := len(slots) - 1
 	for i := int(hash); ; i++ {
 		s := &slots[i&mask]
-		if s.a == a && s.b == b && int(s.n) == n {
+		if s.a^a|s.b^b|uint64(s.n^uint16(n)) == 0 {
 			return s.id, s.kind, true
 		}
 		if s.n == 0 {
