@@ -192,7 +192,7 @@ func countingSort(marks []glyph) {
 		at[g.class]++
 	}
 	sum := 0
-	for class, count := range at {
+	for class, count := range &at {
 		at[class] = sum
 		sum += count
 	}

@@ -16,10 +16,7 @@ type normData struct {
 
 	canonical, compatible map[rune][]rune // full decompositions
 	pairs                 map[[2]rune]rune
-	marks                 []span // \p{M}
 }
-
-type span struct{ first, last rune }
 
 // property of a code point: its combining class in the low byte, and flags. A code
 // point is plain in a form when it stays as it is there and nothing before it in the
@@ -78,13 +75,6 @@ func newNormData(data string) *normData {
 	for range in.number() {
 		pair := [2]rune{rune(in.number()), rune(in.number())}
 		n.pairs[pair] = rune(in.number())
-	}
-	for range in.number() {
-		first := rune(in.number())
-		if len(n.marks) > 0 {
-			first += n.marks[len(n.marks)-1].last + 1
-		}
-		n.marks = append(n.marks, span{first, first + rune(in.number()) - 1})
 	}
 	n.flag(flat)
 	n.fold(flat)

@@ -19,7 +19,6 @@ Formats. n is an unsigned varint (LEB128), d a zigzag one.
            canonical, then compatibility: n entries: n code point less the last one,
              n length, then each d code point less the entry's
            pairs: n entries: n first, n second, n composed
-           marks: n runs: n gap, n length
   lower    as the decompositions of norm
 """
 import re
@@ -142,7 +141,7 @@ def norm(path, tables):
                  for v in re.findall(r"0x([0-9A-Fa-f]+)", section(source, "CANONICAL_COMBINING_CLASS_KV"))}
     combining = {c: v for c, v in combining.items() if v}
     out = bytearray()
-    put_runs(out, combining, True)
+    put_runs(out, combining)
     for name in ("CANONICAL_DECOMPOSED_KV", "COMPATIBILITY_DECOMPOSED_KV"):
         put_map(out, decompositions(section(source, name)))
     pairs = [(int(a, 16) >> 16, int(a, 16) & 0xFFFF, int(b, 16)) for a, b in
@@ -153,8 +152,6 @@ def norm(path, tables):
     out += varint(len(pairs))
     for a, b, c in sorted(pairs):
         out += varint(a) + varint(b) + varint(c)
-    marks = {int(v, 16): 1 for v in re.findall(r"0x([0-9A-Fa-f]+)", section(source, "COMBINING_MARK_KV"))}
-    put_runs(out, {c: 1 for c in marks if c or 0 in combining}, False)
     write(path, out)
 
 
@@ -163,14 +160,12 @@ def decompositions(text):
             for c, ds in re.findall(r"\(0x([0-9A-Fa-f]+), &\[([^\]]*)\]\)", text)}
 
 
-def put_runs(out, values, valued):
+def put_runs(out, values):
     list_ = runs(values)
     out += varint(len(list_))
     end = 0
     for start, length, value in list_:
-        out += varint(start - end) + varint(length)
-        if valued:
-            out += varint(value)
+        out += varint(start - end) + varint(length) + varint(value)
         end = start + length
 
 
