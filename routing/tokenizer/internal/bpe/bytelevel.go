@@ -1,6 +1,7 @@
 package bpe
 
 import (
+	"encoding/binary"
 	"fmt"
 	"unicode/utf8"
 )
@@ -43,14 +44,16 @@ func (b *ByteLevel) Bytes() int64 { return b.vocabulary.bytes() + b.whole.bytes(
 
 // NewWorker makes the scratch memory and piece cache of one user.
 func (b *ByteLevel) NewWorker() *Worker {
-	return &Worker{tables: b, merger: newMerger(b.vocabulary), cache: new(pieceCache)}
+	return &Worker{tables: b, merger: newMerger(b.vocabulary), cache: new(pieceCache), longCache: new(longCache)}
 }
 
 // Worker encodes pieces; for one goroutine at a time.
 type Worker struct {
 	tables *ByteLevel
 	merger merger
-	cache  *pieceCache
+
+	cache     *pieceCache
+	longCache *longCache
 }
 
 // Append encodes the pieces of text from offset from to ends[0], ends[0] to ends[1]
@@ -98,10 +101,34 @@ func (w *Worker) long(dst []uint32, text []byte, from int) []uint32 {
 	if from == len(text) {
 		return dst
 	}
-	if id, ok := w.tables.whole.long.get(text[from:]); ok {
+	piece := text[from:]
+	if len(piece) > max(maxCached, w.tables.whole.long.longest) {
+		return w.cut(dst, text, from)
+	}
+	hash := hashText(piece)
+	if id, ok := w.tables.whole.long.get(piece, hash); ok {
 		return append(dst, id)
 	}
-	return w.cut(dst, text, from)
+	if len(piece) > maxCached || !ascii(piece) {
+		return w.cut(dst, text, from) // Chinese sentences hardly come again
+	}
+	e := w.longCache.entry(hash)
+	if e.is(hash, piece) {
+		return append(dst, e.ids[:e.count]...)
+	}
+	start := len(dst)
+	dst = w.merger.mergeBytes(dst, piece)
+	e.put(hash, piece, dst[start:])
+	return dst
+}
+
+// ascii says whether all of a piece of 8 or more bytes is ASCII.
+func ascii(piece []byte) bool {
+	bits := binary.LittleEndian.Uint64(piece[len(piece)-8:])
+	for ; len(piece) >= 8; piece = piece[8:] {
+		bits |= binary.LittleEndian.Uint64(piece)
+	}
+	return bits&highBits == 0
 }
 
 // cut encodes a piece that is not one token, from an offset to the end of text, part

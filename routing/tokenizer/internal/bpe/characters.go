@@ -110,7 +110,7 @@ func (c *Characters) wholeText(text []byte) (uint32, bool) {
 		return 0, false
 	}
 	if len(text) > 16 {
-		return c.whole.long.get(text)
+		return c.whole.long.get(text, hashText(text))
 	}
 	a, b := words(text, 0, uint(len(text)))
 	id, _, ok := c.whole.get(a, b, len(text), hashWords(a, b, len(text)))

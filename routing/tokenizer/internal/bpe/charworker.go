@@ -10,7 +10,9 @@ type CharWorker struct {
 
 	tables *Characters
 	merger merger
-	cache  *pieceCache
+
+	cache     *pieceCache
+	longCache *longCache
 
 	// waiting is an unknown character, or several fused, whose token is not written
 	// yet. Like Hugging Face's, byte tokens overtake it: it is written before the next
@@ -22,7 +24,7 @@ type CharWorker struct {
 
 // NewWorker makes the scratch memory and piece cache of one user.
 func (c *Characters) NewWorker() *CharWorker {
-	return &CharWorker{tables: c, merger: newMerger(c.vocabulary), cache: new(pieceCache)}
+	return &CharWorker{tables: c, merger: newMerger(c.vocabulary), cache: new(pieceCache), longCache: new(longCache)}
 }
 
 // piecesBetween is the number of pieces after which Expired is asked again.
@@ -85,7 +87,7 @@ func (w *CharWorker) flush(dst []uint32) []uint32 {
 func (w *CharWorker) piece(dst []uint32, text []byte, from, end int) []uint32 {
 	n := end - from
 	if n > 16 {
-		return w.merge(dst, text[from:end])
+		return w.long(dst, text[from:end])
 	}
 	a, b := words(text, from, uint(n))
 	hash := hashWords(a, b, n)
@@ -103,6 +105,26 @@ func (w *CharWorker) piece(dst []uint32, text []byte, from, end int) []uint32 {
 	start := len(dst)
 	dst = w.merge(dst, text[from:end])
 	e.put(a, b, n, dst[start:])
+	return dst
+}
+
+// long encodes a piece of more than 16 bytes.
+func (w *CharWorker) long(dst []uint32, piece []byte) []uint32 {
+	if len(piece) > maxCached {
+		return w.merge(dst, piece)
+	}
+	hash := hashText(piece)
+	e := w.longCache.entry(hash)
+	if e.is(hash, piece) {
+		return append(w.flush(dst), e.ids[:e.count]...)
+	}
+	if !w.tables.complete && w.known(piece) < len(piece) {
+		return w.merge(dst, piece)
+	}
+	dst = w.flush(dst)
+	start := len(dst)
+	dst = w.merge(dst, piece)
+	e.put(hash, piece, dst[start:])
 	return dst
 }
 

@@ -84,12 +84,12 @@ func (t *longTable) index() {
 	}
 }
 
-func (t *longTable) get(text []byte) (uint32, bool) {
+func (t *longTable) get(text []byte, hash uint64) (uint32, bool) {
 	if len(text) > t.longest {
 		return 0, false
 	}
 	mask := len(t.slots) - 1
-	for i := int(hashText(text)) & mask; ; i = (i + 1) & mask {
+	for i := int(hash) & mask; ; i = (i + 1) & mask {
 		place := t.slots[i]
 		if place == 0 {
 			return 0, false
