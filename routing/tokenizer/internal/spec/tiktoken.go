@@ -78,10 +78,10 @@ func readRanks(data []byte) (*Vocabulary, error) {
 // says, and reserved ones between. Kimi's code makes 256 of them, that of
 // transformers as many as are named, and the extra ones behind.
 func tiktokenSpecials(base int, kimi bool, c *config) ([][]AddedToken, error) {
-	names := make(map[uint32]AddedToken, len(c.decoder))
+	names := make(map[uint32]string, len(c.decoder))
 	last := int64(base) - 1
 	for _, token := range c.decoder {
-		names[token.ID] = token
+		names[token.ID] = token.Content
 		last = max(last, int64(token.ID))
 	}
 	if kimi {
@@ -92,12 +92,12 @@ func tiktokenSpecials(base int, kimi bool, c *config) ([][]AddedToken, error) {
 	}
 	var batch []AddedToken
 	for id := int64(base); id <= last; id++ {
-		token, named := names[uint32(id)]
-		if !named {
-			token.Content = "<|reserved_token_" + strconv.FormatInt(id, 10) + "|>"
+		content := names[uint32(id)]
+		if content == "" {
+			content = "<|reserved_token_" + strconv.FormatInt(id, 10) + "|>"
 		}
-		// Both code paths match every one of them in plain text.
-		batch = append(batch, AddedToken{Content: token.Content, ID: uint32(id), Special: !named || token.Special})
+		// To tiktoken all of them are special, whatever the configuration says.
+		batch = append(batch, AddedToken{Content: content, ID: uint32(id), Special: true})
 	}
 	if kimi {
 		return [][]AddedToken{batch}, nil
@@ -106,9 +106,6 @@ func tiktokenSpecials(base int, kimi bool, c *config) ([][]AddedToken, error) {
 		if !slices.ContainsFunc(batch, func(a AddedToken) bool { return a.Content == token.Content }) {
 			batch = append(batch, AddedToken{Content: token.Content, Special: true})
 		}
-	}
-	for i := range batch {
-		batch[i].Special = true
 	}
 	return [][]AddedToken{batch, c.batch(batch)}, nil
 }
