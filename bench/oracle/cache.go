@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,12 +79,13 @@ type Model struct {
 
 // About is the oracle.json of a model.
 type About struct {
-	Kind     string            `json:"kind"`     // huggingface, tiktoken, tekken
-	StandIn  string            `json:"stand_in"` // whose vocabulary it has, when not its own
-	Built    bool              `json:"built"`    // tokenizer.json built from the official vocabulary
-	Optional bool              `json:"optional"` // may be refused
-	Pattern  string            `json:"pattern"`  // of a file of ranks
-	Specials map[string]uint32 `json:"specials"` // of a file of ranks
+	Kind     string            `json:"kind"`       // huggingface, tiktoken, tekken
+	Type     string            `json:"model_type"` // of its config.json; "" for none
+	StandIn  string            `json:"stand_in"`   // whose vocabulary it has, when not its own
+	Built    bool              `json:"built"`      // tokenizer.json built from the official vocabulary
+	Optional bool              `json:"optional"`   // may be refused
+	Pattern  string            `json:"pattern"`    // of a file of ranks
+	Specials map[string]uint32 `json:"specials"`   // of a file of ranks
 }
 
 // Models lists the models of the cache, in order of their names.
@@ -113,6 +115,30 @@ func (c Cache) Models() ([]Model, error) {
 // Load loads our tokenizer from the folder of a model.
 func (m Model) Load() (*tokenizer.Model, error) {
 	return tokenizer.Load(os.DirFS(m.Dir), tokenizer.Options{})
+}
+
+// AddedTokens is the texts of the added tokens that the files of a model name.
+func (m Model) AddedTokens() ([]string, error) {
+	texts := slices.Sorted(maps.Keys(m.Specials))
+	file, err := os.ReadFile(filepath.Join(m.Dir, "tokenizer.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return texts, nil
+	}
+	var parsed struct {
+		Added []struct {
+			Content string `json:"content"`
+		} `json:"added_tokens"`
+	}
+	if err == nil {
+		err = json.Unmarshal(file, &parsed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the added tokens of %s: %w", m.Name, err)
+	}
+	for _, t := range parsed.Added {
+		texts = append(texts, t.Content)
+	}
+	return texts, nil
 }
 
 // TextsDir is the folder of the texts.

@@ -1,5 +1,5 @@
 // The Node side of the oracle: the official native tokenizers, encoding every set of
-// texts in plain mode. encode.mjs MODULES MODEL TEXTS OUT; formats as in encode.py.
+// texts in plain mode, but for the sweeps. encode.mjs MODULES MODEL TEXTS OUT; formats as in encode.py.
 import { createRequire } from 'node:module'
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,8 @@ function readTexts(path) {
 const tokenizer = Tokenizer.fromFile(join(model, 'tokenizer.json'))
 tokenizer.disableTruncation()
 mkdirSync(out, { recursive: true })
-for (const file of readdirSync(texts).filter((f) => f.endsWith('.texts')).sort()) {
+const sweeps = ['sweep.texts', 'contexts.texts']
+for (const file of readdirSync(texts).filter((f) => f.endsWith('.texts') && !sweeps.includes(f)).sort()) {
   const all = readTexts(join(texts, file))
   const to = openSync(join(out, file.replace(/texts$/, 'node.plain')), 'w')
   for (let at = 0; at < all.length; at += chunk) {

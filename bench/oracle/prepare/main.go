@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -16,7 +15,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 	"time"
 
@@ -151,7 +149,7 @@ func addedTokens(models []oracle.Model) ([]string, error) {
 	seen := map[string]bool{}
 	var out []string
 	for _, m := range models {
-		texts, err := addedOf(m)
+		texts, err := m.AddedTokens()
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the added tokens of %s: %w", m.Name, err)
 		}
@@ -164,30 +162,6 @@ func addedTokens(models []oracle.Model) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-func addedOf(m oracle.Model) ([]string, error) {
-	var texts []string
-	for text := range m.Specials {
-		texts = append(texts, text)
-	}
-	slices.Sort(texts)
-	file, err := os.ReadFile(filepath.Join(m.Dir, "tokenizer.json"))
-	if os.IsNotExist(err) {
-		return texts, nil
-	}
-	var parsed struct {
-		Added []struct {
-			Content string `json:"content"`
-		} `json:"added_tokens"`
-	}
-	if err == nil {
-		err = json.Unmarshal(file, &parsed)
-	}
-	for _, t := range parsed.Added {
-		texts = append(texts, t.Content)
-	}
-	return texts, err
 }
 
 // model asks the oracles of one model, unless nothing has changed since they were.
