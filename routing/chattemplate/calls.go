@@ -45,18 +45,30 @@ func (p *projection) calls(calls value.Value) (value.Value, Reason) {
 		if reason != "" {
 			return calls, reason
 		}
-		function := p.mem.NewDict(f.Len())
-		p.mem.Set(function, "arguments", arguments)
-		p.mem.Set(function, "name", f.Get("name"))
-		p.rest(function, f)
-		projected := p.mem.NewDict(call.Len())
-		p.mem.Set(projected, "id", call.Get("id"))
-		p.mem.Set(projected, "function", function)
-		p.mem.Set(projected, "type", call.Get("type"))
-		p.rest(projected, call)
-		p.mem.Add(out, projected)
+		p.mem.Add(out, p.call(call, arguments))
 	}
 	return out, ""
+}
+
+// call is one call with its arguments parsed.
+func (p *projection) call(call, arguments value.Value) value.Value {
+	f := call.Get("function")
+	if p.keepCalls {
+		function, projected := p.mem.Clone(f), p.mem.Clone(call)
+		p.mem.Set(function, "arguments", arguments)
+		p.mem.Set(projected, "function", function)
+		return projected
+	}
+	function := p.mem.NewDict(f.Len())
+	p.mem.Set(function, "arguments", arguments)
+	p.mem.Set(function, "name", f.Get("name"))
+	p.rest(function, f)
+	projected := p.mem.NewDict(call.Len())
+	p.mem.Set(projected, "id", call.Get("id"))
+	p.mem.Set(projected, "function", function)
+	p.mem.Set(projected, "type", call.Get("type"))
+	p.rest(projected, call)
+	return projected
 }
 
 // rest copies the entries of from that out lacks, in order.

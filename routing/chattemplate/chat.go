@@ -15,7 +15,6 @@ type chat struct {
 	continueFinal  bool
 	generation     bool // add_generation_prompt
 	addSpecial     bool // add_special_tokens
-	excludeTools   bool // the API leaves tools out of the prompt
 	enableThinking value.Value
 }
 
@@ -86,6 +85,10 @@ func (w *Worker) commonFields(body value.Value) Reason {
 	if !absent(body.Get("truncate_prompt_tokens")) {
 		return ReasonTruncated
 	}
+	return w.readSalt(body)
+}
+
+func (w *Worker) readSalt(body value.Value) Reason {
 	salt := body.Get("cache_salt")
 	if absent(salt) {
 		return ""
@@ -133,14 +136,24 @@ func validEffort(v value.Value) bool {
 // to trust them.
 func (w *Worker) requestTemplate(body value.Value) Reason {
 	own := body.Get("chat_template")
-	inner := body.Get("chat_template_kwargs").Get("chat_template")
 	switch {
-	case absent(own) && absent(inner):
+	case absent(own):
+		return w.kwargsTemplate(body.Get("chat_template_kwargs"))
+	case !w.r.profile.TrustRequestTemplate || own.Kind() != value.String:
+		return ReasonBadRequest
+	case len(own.Bytes()) == 0: // is none
+		return w.kwargsTemplate(body.Get("chat_template_kwargs"))
+	default:
+		return ReasonRequestTemplate
+	}
+}
+
+// kwargsTemplate refuses a template among the kwargs.
+func (w *Worker) kwargsTemplate(kwargs value.Value) Reason {
+	switch {
+	case absent(kwargs.Get("chat_template")):
 		return ""
 	case w.r.profile.TrustRequestTemplate:
-		if absent(inner) && own.Kind() == value.String && len(own.Bytes()) == 0 {
-			return "" // an empty one is none
-		}
 		return ReasonRequestTemplate
 	default:
 		return ReasonBadRequest

@@ -42,8 +42,10 @@ func lenient() []string {
 // declined are requests that vLLM takes and that are Unknown here, with a reason.
 func declined() map[string]Reason {
 	return map[string]Reason{
-		"prompt [1.0, 2]": ReasonBadRequest,
-		"prompt [-1]":     ReasonBadRequest,
+		"prompt [1.0, 2]":              ReasonBadRequest,
+		"prompt [-1]":                  ReasonBadRequest,
+		"harmony: a custom call":       ReasonField,
+		"harmony: a name with a space": ReasonField,
 	}
 }
 
@@ -94,7 +96,7 @@ func goldenKind(kind string) Kind {
 
 func TestPromptsAreThoseOfVLLM(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"messages", "tools", "fields", "continue", "completions", "deepseek_v32", "deepseek_v4", "harmony"} {
+	for _, file := range []string{"messages", "tools", "fields", "continue", "completions", "deepseek_v32", "deepseek_v4", "harmony", "responses", "anthropic"} {
 		for _, g := range readGoldens(t, file) {
 			t.Run(file+"/"+g.Name, func(t *testing.T) {
 				t.Parallel()

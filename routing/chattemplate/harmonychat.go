@@ -263,7 +263,9 @@ func (w *Worker) contents(content value.Value) (first []byte, more [][]byte, rea
 	}
 	for i, part := range content.Items() {
 		t := part.Get("text")
-		if !isText(part.Get("type"), "text") && !isText(part.Get("type"), "refusal") {
+		switch kind := part.Get("type"); string(kind.Bytes()) {
+		case "text", "refusal", "thinking":
+		default:
 			return nil, nil, ReasonBadRequest
 		}
 		if t.Kind() != value.String && t.Kind() != value.Undefined {

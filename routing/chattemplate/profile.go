@@ -77,6 +77,9 @@ type Profile struct {
 	TrustRequestTemplate bool
 	// ExcludeToolsWhenNone is --exclude-tools-when-tool-choice-none.
 	ExcludeToolsWhenNone bool
+	// DisabledThinkingEffort is the reasoning effort that thinking "disabled" of
+	// Anthropic's API stands for; "" is found out as vLLM does.
+	DisabledThinkingEffort string
 	// HarmonySystemInstructions is VLLM_GPT_OSS_HARMONY_SYSTEM_INSTRUCTIONS.
 	HarmonySystemInstructions bool
 	// HarmonyDate is VLLM_SYSTEM_START_DATE; "" today.

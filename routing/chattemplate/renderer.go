@@ -21,6 +21,9 @@ type Renderer struct {
 	special   []variable   // bos_token and its like
 	unknown   []string     // special tokens that tokenizer_config.json does not tell
 	kwargs    value.Value  // the engine's default kwargs, a Dict
+	// What vLLM's Anthropic API finds out by trying.
+	mergeSystem    bool   // system messages between turns go to the front
+	disabledEffort string // the reasoning effort of disabled thinking
 }
 
 // variable is one name that templates see.
@@ -62,6 +65,9 @@ func New(files Sources, p Profile) (*Renderer, error) {
 	r.encoder = chooseEncoder(&p, model)
 	r.templates.read(config, files.ChatTemplate, p.ChatTemplate)
 	r.readSpecialTokens(config)
+	if p.Engine == EngineVLLM {
+		r.probe()
+	}
 	return r, nil
 }
 

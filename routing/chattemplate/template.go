@@ -9,17 +9,19 @@ import (
 
 // template is a compiled chat template and what the engines find out by reading it.
 type template struct {
-	compiled  *jinja.Template
-	err       error        // why it is not compiled
-	format    jinja.Format // of contents, as detected
-	developer bool         // names the role "developer"
-	content   bool         // has the word "content", which continue_final_message asks for
+	compiled   *jinja.Template
+	err        error        // why it is not compiled
+	format     jinja.Format // of contents, as detected
+	developer  bool         // names the role "developer"
+	generation bool         // has the tag of that name
+	content    bool         // has the word "content", which continue_final_message asks for
 }
 
 func compile(source []byte) *template {
 	t := &template{
-		developer: bytes.Contains(source, []byte(`"developer"`)) || bytes.Contains(source, []byte(`'developer'`)),
-		content:   bytes.Contains(source, []byte("content")),
+		developer:  bytes.Contains(source, []byte(`"developer"`)) || bytes.Contains(source, []byte(`'developer'`)),
+		generation: bytes.Contains(source, []byte("endgeneration")),
+		content:    bytes.Contains(source, []byte("content")),
 	}
 	if t.compiled, t.err = jinja.Compile(string(source)); t.err == nil {
 		t.format = t.compiled.ContentFormat()

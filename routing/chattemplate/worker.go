@@ -30,6 +30,8 @@ type Worker struct {
 	calls     []call
 	// partial: the parts are a true start of the prompt, and no more.
 	partial bool
+	// keepCalls: tool calls have the key order they came with.
+	keepCalls bool
 }
 
 // Render makes the prompt of a request.
@@ -55,7 +57,7 @@ func (w *Worker) reset(q *Request) {
 	w.prompt = Prompt{}
 	clear(w.parts)
 	w.parts, w.text, w.ids, w.media = w.parts[:0], w.text[:0], w.ids[:0], w.media[:0]
-	w.partial = false
+	w.partial, w.keepCalls = false, false
 }
 
 func (w *Worker) render(q *Request) Reason {

@@ -319,7 +319,104 @@ def harmony_cases():
     yield case("reused ids", body([user()], kv_transfer_params={"prompt_token_ids": [1, 2]}))
 
 
+def response_inputs():
+    output = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "out"}]}
+    fcall = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": '{"b": 1, "a": 2}'}
+    result = {"type": "function_call_output", "call_id": "c1", "output": "done"}
+    reasoning = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "hm"}]}
+    yield "text", "Hi"
+    yield "empty text", ""
+    yield "a user", [{"role": "user", "content": "Hi"}]
+    yield "a typed user", [{"type": "message", "role": "user", "content": "Hi"}]
+    yield "parts", [{"role": "user", "content": [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]}]
+    yield "a system", [{"role": "system", "content": "S"}, {"role": "user", "content": "Hi"}]
+    yield "a developer", [{"role": "developer", "content": [{"type": "input_text", "text": "D"}]}, {"role": "user", "content": "Hi"}]
+    yield "a late developer", [{"role": "user", "content": "Hi"}, {"role": "developer", "content": "D"}]
+    yield "an answer", [{"role": "user", "content": "Hi"}, output, {"role": "user", "content": "more"}]
+    yield "an untyped answer", [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "x"}, {"role": "user", "content": "more"}]
+    yield "an untyped answer in parts", [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"type": "output_text", "text": "x"}, {"type": "output_text", "text": "y"}]}, {"role": "user", "content": "more"}]
+    yield "an answer in two parts", [{"role": "user", "content": "Hi"}, {**output, "content": [{"type": "output_text", "text": "x"}, {"type": "output_text", "text": "y"}]}]
+    yield "a call", [{"role": "user", "content": "Hi"}, fcall, result]
+    yield "two calls", [{"role": "user", "content": "Hi"}, fcall, {**fcall, "call_id": "c2", "name": "g"}, result]
+    yield "thought, said and called", [{"role": "user", "content": "Hi"}, reasoning, output, fcall, result]
+    yield "said, thought and called", [{"role": "user", "content": "Hi"}, output, reasoning, fcall, result]
+    yield "two answers", [{"role": "user", "content": "Hi"}, output, output]
+    yield "two thoughts", [{"role": "user", "content": "Hi"}, reasoning, reasoning]
+    yield "a thought and a summary", [{"role": "user", "content": "Hi"}, {"type": "reasoning", "summary": [{"type": "summary_text", "text": "sum"}]}, output]
+    yield "an empty thought", [{"role": "user", "content": "Hi"}, {"type": "reasoning", "summary": []}, output]
+    yield "a thought without a summary", [{"role": "user", "content": "Hi"}, {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "hm"}]}]
+    yield "an encrypted thought", [{"role": "user", "content": "Hi"}, {"type": "reasoning", "summary": [], "encrypted_content": "x"}]
+    yield "a result alone", [{"role": "user", "content": "Hi"}, result]
+    yield "a result in parts", [{"role": "user", "content": "Hi"}, fcall, {**result, "output": [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]}]
+    yield "an unfinished answer", [{"role": "user", "content": "Hi"}, {**output, "status": "in_progress"}]
+    yield "an unfinished thought", [{"role": "user", "content": "Hi"}, {**reasoning, "status": "incomplete"}]
+    yield "an unfinished dict", [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "x", "status": "in_progress"}]
+    yield "an item reference", [{"type": "item_reference", "id": "x"}]
+    yield "nothing", []
+    yield "a name", [{"role": "user", "content": "Hi", "name": "bob"}]
+    yield "an unknown type", [{"type": "hologram"}]
+    yield "arguments that are no JSON", [{"role": "user", "content": "Hi"}, {**fcall, "arguments": "x"}, result]
+
+
+def responses_cases():
+    for template, profile in (("dump", {}), ("parts", {}), ("chatml", {}), (None, {"model": "gpt_oss"}), (None, {"model": "deepseek_v32"})):
+        label = template or profile["model"]
+        for name, given in response_inputs():
+            yield {"name": f"responses, {label}: {name}", "kind": "responses", "template": template, "profile": profile, "body": json.dumps({"model": "m", "input": given}, ensure_ascii=False)}
+        function = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {"z": {"type": "string"}}}, "description": "d", "strict": True}
+        for fields in ({"instructions": "I"}, {"instructions": ""}, {"instructions": None}, {"reasoning": {"effort": "low"}}, {"reasoning": {"effort": "none"}}, {"reasoning": {}},
+                       {"tools": [function]}, {"tools": [{"type": "function", "name": "g"}]}, {"tools": [{"type": "function", "name": "g", "parameters": None, "strict": False, "defer_loading": True}]}, {"tools": []},
+                       {"tools": [function], "tool_choice": "none"}, {"tools": [{"type": "web_search"}]}, {"chat_template_kwargs": {"custom": 1}}, {"truncation": "disabled"}, {"truncation": "auto"},
+                       {"cache_salt": "s"}, {"text": {"format": {"type": "json_object"}}}, {"instructions": "I", "tools": [function], "input": [{"role": "developer", "content": "D"}, {"role": "user", "content": "u"}]},
+                       {"kv_transfer_params": {"prompt_token_ids": [1, 2]}}, {"chat_template_kwargs": {"chat_template": "x"}}):
+            yield {"name": f"responses, {label}: {json.dumps(fields)}", "kind": "responses", "template": template, "profile": profile, "body": json.dumps({"model": "m", "input": "Hi", **fields})}
+
+
+def anthropic_messages():
+    use = {"type": "tool_use", "id": "t1", "name": "f", "input": {"b": 1.50, "a": "é"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "done"}
+    yield "plain", [user()]
+    yield "blocks", [{"role": "user", "content": [{"type": "text", "text": "a"}]}]
+    yield "two blocks", [{"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}, {"type": "text", "text": "b"}]}]
+    yield "an empty block", [{"role": "user", "content": [{"type": "text", "text": ""}]}, {"role": "assistant", "content": []}, user()]
+    yield "a thought", [user(), {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "x"}]}, user()]
+    yield "two thoughts", [user(), {"role": "assistant", "content": [{"type": "thinking", "thinking": "a"}, {"type": "redacted_thinking", "data": "x"}, {"type": "thinking", "thinking": "b"}]}, user()]
+    yield "a use", [user(), {"role": "assistant", "content": [{"type": "text", "text": "x"}, use]}, {"role": "user", "content": [result]}]
+    yield "a use without input", [user(), {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f"}]}, {"role": "user", "content": [result]}]
+    yield "a result and a text", [user(), {"role": "assistant", "content": [use]}, {"role": "user", "content": [{"type": "text", "text": "first"}, result, {"type": "text", "text": "then"}]}]
+    yield "results in blocks", [user(), {"role": "assistant", "content": [use]}, {"role": "user", "content": [{**result, "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, {"type": "tool_result", "tool_use_id": "t2"}]}]
+    yield "a result with a reference", [user(), {"role": "assistant", "content": [use]}, {"role": "user", "content": [{**result, "content": [{"type": "tool_reference", "tool_name": "n"}]}]}]
+    yield "a system between", [user(), {"role": "system", "content": "note"}, user()]
+    yield "a system in blocks", [user(), {"role": "system", "content": [{"type": "text", "text": "n1"}, {"type": "text", "text": "x-anthropic-billing-header: 1"}, {"type": "text", "text": "n2"}]}, user()]
+    yield "an assistant last", [user(), {"role": "assistant", "content": "Well,"}]
+    yield "no messages", []
+    yield "an unknown block", [{"role": "user", "content": [{"type": "hologram"}]}]
+    yield "an unknown role", [{"role": "tool", "content": "x"}]
+    yield "a null content", [{"role": "user", "content": None}]
+
+
+def anthropic_cases():
+    def case(label, template, profile, name, messages, **fields):
+        return {"name": f"anthropic, {label}: {name}", "kind": "messages", "template": template, "profile": profile,
+                "body": json.dumps({"model": "m", "max_tokens": 1500, "messages": messages, **fields}, ensure_ascii=False)}
+
+    tool = {"name": "f", "description": "d", "input_schema": {"properties": {"z": {"type": "string"}}}}
+    for template, profile in (("defined", {}), ("definedparts", {}), ("chatml", {}), ("ordered", {}), (None, {"model": "gpt_oss"}), (None, {"model": "deepseek_v4"})):
+        label = template or profile["model"]
+        for name, messages in anthropic_messages():
+            yield case(label, template, profile, name, messages)
+        for fields in ({"system": "S"}, {"system": ""}, {"system": [{"type": "text", "text": "a"}, {"type": "text", "text": "x-anthropic-billing-header: 1"}, {"type": "text", "text": "b"}]},
+                       {"system": "x-anthropic-billing-header: 1\nrest"}, {"tools": [tool]}, {"tools": [{**tool, "strict": True, "input_schema": {"type": "object"}}]}, {"tools": []}, {"tools": [{"name": "f"}]},
+                       {"tools": [tool], "tool_choice": {"type": "none"}}, {"thinking": {"type": "enabled", "budget_tokens": 1100}}, {"thinking": {"type": "disabled"}}, {"thinking": {"type": "adaptive"}},
+                       {"output_config": {"effort": "high"}}, {"output_config": {"effort": "none"}}, {"output_config": {"effort": "low"}, "thinking": {"type": "disabled"}},
+                       {"chat_template_kwargs": {"custom": 1, "enable_thinking": False}}, {"cache_salt": "s"}, {"kv_transfer_params": {"prompt_token_ids": [1, 2]}}):
+            yield case(label, template, profile, json.dumps(fields), [user()], **fields)
+        yield case(label, template, profile, "a system and one between", [user(), {"role": "system", "content": "note"}, user()], system="S")
+
+
 FILES = {
+    "responses": responses_cases,
+    "anthropic": anthropic_cases,
     "deepseek_v32": deepseek_cases("deepseek_v32"),
     "deepseek_v4": deepseek_cases("deepseek_v4"),
     "harmony": harmony_cases,

@@ -143,7 +143,56 @@ async def completion(renderer, body):
     return prompt(result[0], request.add_special_tokens) | {"prompts": len(result)}
 
 
-KINDS = {"chat": chat, "completion": completion}
+async def responses(renderer, body):
+    from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
+    from vllm.entrypoints.serve.engine.protocol import ErrorResponse
+
+    try:
+        request = ResponsesRequest.model_validate(body)
+        result = await renderer.render_responses(request)
+    except Exception as error:
+        return failed(error)
+    if isinstance(result, ErrorResponse):
+        return {"error": result.error.message[:200]}
+    return prompt(result.engine_input, True, renderer.use_harmony)
+
+
+class Probe:
+    """What AnthropicServingMessages needs of itself to probe its renderer."""
+
+    def __init__(self, renderer):
+        from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
+
+        self.serving = AnthropicServingMessages.__new__(AnthropicServingMessages)
+        self.serving.online_renderer = renderer
+        self.serving.model_config = renderer.model_config
+        self.serving._disabled_thinking_effort = None
+        self.merge = self.serving._should_merge_inline_system(renderer)
+
+    async def effort(self):
+        return await self.serving._get_disabled_thinking_effort()
+
+
+async def messages(renderer, body):
+    from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
+    from vllm.entrypoints.serve.engine.protocol import ErrorResponse
+
+    try:
+        request = AnthropicMessagesRequest.model_validate(body)
+        probe = Probe(renderer)
+        chat_request = probe.serving.to_chat_completion_request(
+            request, merge_inline_system=probe.merge, disabled_thinking_effort=await probe.effort()
+        )
+        chat_request.tool_choice = None if chat_request.tool_choice != "none" else "none"
+        result = await renderer.render_chat(chat_request)
+    except Exception as error:
+        return failed(error)
+    if isinstance(result, ErrorResponse):
+        return {"error": result.error.message[:200]}
+    return prompt(result[1][0], chat_request.add_special_tokens, renderer.use_harmony)
+
+
+KINDS = {"chat": chat, "completion": completion, "responses": responses, "messages": messages}
 
 
 async def golden(folder, cases):
