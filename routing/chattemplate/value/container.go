@@ -89,6 +89,9 @@ func (m *Memory) insert(o *object, key, v Value) {
 // reindex gives a Dict an index with room for about room/2 entries. Of entries with
 // equal keys the last value stays, at the first's place.
 func (m *Memory) reindex(o *object, room int) {
+	if !m.seeded {
+		m.seed, m.seeded = maphash.MakeSeed(), true
+	}
 	size := 32
 	for size < room {
 		size *= 2
@@ -120,17 +123,10 @@ func (o *object) link(i int) {
 // hash is seeded per Memory: clients choose the keys.
 func (m *Memory) hash(key Value) uint32 {
 	if key.kind == String {
-		return m.hashText(key.text)
+		return uint32(maphash.Bytes(m.seed, key.text))
 	}
-	m.key = appendCanonical(m.key[:0], key, maxDepth)
-	return m.hashText(m.key)
-}
-
-func (m *Memory) hashText(text []byte) uint32 {
-	if !m.seeded {
-		m.seed, m.seeded = maphash.MakeSeed(), true
-	}
-	return uint32(maphash.Bytes(m.seed, text))
+	var canonical [64]byte
+	return uint32(maphash.Bytes(m.seed, appendCanonical(canonical[:0], key, maxDepth)))
 }
 
 // find is the number of the entry with a key, -1 when there is none.
@@ -159,9 +155,15 @@ func (o *object) probe(hash uint32, key Value) int {
 
 func (o *object) findString(key string) int {
 	if o.index != nil {
-		m := o.owner
-		m.key = append(m.key[:0], key...)
-		return o.probe(m.hashText(m.key), NewString(m.key))
+		mask := uint32(len(o.index) - 1)
+		at := uint32(maphash.String(o.owner.seed, key)) & mask
+		for ; o.index[at] != 0; at = (at + 1) & mask {
+			i := int(o.index[at] - 1)
+			if k := &o.entries[i].key; k.kind == String && string(k.text) == key {
+				return i
+			}
+		}
+		return -1
 	}
 	for i := range o.entries {
 		if k := &o.entries[i].key; len(k.text) == len(key) && string(k.text) == key && k.kind == String {

@@ -16,7 +16,6 @@ type Memory struct {
 	pending []entry // entries of the dicts being parsed
 	seed    maphash.Seed
 	seeded  bool
-	key     []byte // scratch of hashes
 }
 
 // keepBytes is about how much of each kind of memory Reset keeps.
@@ -35,7 +34,7 @@ func (m *Memory) Reset() {
 	m.values.reset(keepBytes / valueSize)
 	m.entries.reset(keepBytes / entrySize)
 	m.indexes.reset(keepBytes / 4)
-	m.text.reset(keepBytes)
+	m.text.resetDirty(keepBytes)
 	clear(m.stack[:cap(m.stack)])
 	clear(m.pending[:cap(m.pending)])
 	if cap(m.stack) > keepBytes/valueSize {
@@ -57,7 +56,7 @@ func (m *Memory) object() *object {
 	return o
 }
 
-// Text is room for n bytes that lives until Reset.
+// Text is room for n bytes that lives until Reset. It holds anything.
 func (m *Memory) Text(n int) []byte { return m.text.take(n) }
 
 // Values is room for n values that lives until Reset.
@@ -124,6 +123,12 @@ func (a *arena[T]) grow(n int) {
 // reset keeps the largest chunk, unless it is above limit.
 func (a *arena[T]) reset(limit int) {
 	clear(a.chunk[:a.n])
+	a.resetDirty(limit)
+}
+
+// resetDirty is reset for elements that are always written before they are read and
+// point nowhere.
+func (a *arena[T]) resetDirty(limit int) {
 	clear(a.old)
 	a.old, a.n, a.used = a.old[:0], 0, 0
 	if len(a.chunk) > limit {
@@ -131,7 +136,7 @@ func (a *arena[T]) reset(limit int) {
 	}
 }
 
-// untake gives back the last n elements taken, which must be zero.
+// untake gives back the last n elements taken, which were not written.
 func (a *arena[T]) untake(n int) {
 	a.n -= n
 	a.used -= n

@@ -98,13 +98,16 @@ func (v Value) Mark() int32 {
 	return 0
 }
 
-// Ext is what an Other carries, nil for all else.
+// Ext is what an Other or a List carries, nil for all else.
 func (v Value) Ext() any {
-	if v.kind == Other && v.ref != nil {
-		return v.ref.ext
+	if v.kind != Other && v.kind != List || v.ref == nil {
+		return nil
 	}
-	return nil
+	return v.ref.ext
 }
+
+// SetExt makes a List carry ext.
+func (v Value) SetExt(ext any) { v.ref.ext = ext }
 
 // IsTuple reports whether a List is a tuple.
 func (v Value) IsTuple() bool { return v.kind == List && v.ref.tuple }

@@ -1,0 +1,162 @@
+package jinja
+
+import "penstock/routing/chattemplate/value"
+
+// emit compiles the printing of an expression. What is joined there is written as it
+// comes, without being put together first.
+func (c *compiler) emit(n *node, at place) emitter {
+	if n.op == opData || n.op == opConst && n.val.Kind() == value.String {
+		text := n.val.Bytes()
+		return func(r *run) { r.out = append(r.out, text...) }
+	}
+	switch n.op {
+	case opCond:
+		at = at.branch()
+		test, yes := c.cond(n.right, at), c.emit(n.left, at)
+		no := func(*run) {}
+		if n.third != nil {
+			no = c.emit(n.third, at)
+		}
+		return func(r *run) {
+			if test(r) {
+				yes(r)
+				return
+			}
+			no(r)
+		}
+	case opConcat:
+		var parts []emitter
+		for _, e := range n.list {
+			parts = append(parts, c.emit(e, at))
+		}
+		return func(r *run) {
+			for _, part := range parts {
+				part(r)
+			}
+		}
+	case opSum:
+		return c.emitSum(n, at)
+	case opCall:
+		return c.emitCall(n, at)
+	case opFilter:
+		if n.name == "tojson" && len(n.args)+len(n.kwargs) == 0 && n.dynArgs == nil && n.dynKwargs == nil {
+			of := c.expr(n.left, at)
+			return func(r *run) { r.printJSON(of(r)) }
+		}
+	}
+	eval := c.expr(n, at)
+	return func(r *run) { r.print(eval(r)) }
+}
+
+// term is an operand of a sum: a text, or what gives one.
+type term struct {
+	text []byte
+	eval expr // nil for a text
+}
+
+// emitSum prints a sum. While all terms are strings they are written at once; sums of
+// anything else go on from the first that is none.
+func (c *compiler) emitSum(n *node, at place) emitter {
+	terms := c.terms(n, at)
+	return func(r *run) {
+		start := len(r.out)
+		for i := range terms {
+			t := &terms[i]
+			if t.eval == nil {
+				r.out = append(r.out, t.text...)
+				continue
+			}
+			v := t.eval(r)
+			if v.Kind() == value.String {
+				r.out = append(r.out, v.Bytes()...)
+				continue
+			}
+			if i == 0 {
+				r.print(r.sumFrom(v, terms[1:]))
+				return
+			}
+			r.sum(r.capture(start), v) // which fails
+			return
+		}
+	}
+}
+
+func (c *compiler) terms(n *node, at place) []term {
+	terms := make([]term, len(n.list))
+	for i, e := range n.list {
+		if v, ok := c.constant(e); ok && v.Kind() == value.String {
+			terms[i].text = v.Bytes()
+			continue
+		}
+		terms[i].eval = c.expr(e, at)
+	}
+	return terms
+}
+
+func (t *term) value(r *run) value.Value {
+	if t.eval == nil {
+		return value.NewString(t.text)
+	}
+	return t.eval(r)
+}
+
+// sumFrom adds terms to v.
+func (r *run) sumFrom(v value.Value, terms []term) value.Value {
+	for i := range terms {
+		if v = r.sum(v, terms[i].value(r)); r.err != nil {
+			return value.Value{}
+		}
+	}
+	return v
+}
+
+// joined compiles a sum or a concatenation as a value. Strings are put together at the
+// end of the output and copied from there once.
+func (c *compiler) joined(n *node, at place) expr {
+	if n.op == opConcat {
+		write := c.emit(n, at)
+		return func(r *run) value.Value {
+			start := len(r.out)
+			write(r)
+			return r.capture(start)
+		}
+	}
+	terms := c.terms(n, at)
+	return func(r *run) value.Value {
+		v := terms[0].value(r)
+		if v.Kind() != value.String {
+			return r.sumFrom(v, terms[1:])
+		}
+		start := len(r.out)
+		r.out = append(r.out, v.Bytes()...)
+		for i := range terms[1:] {
+			v := terms[i+1].value(r)
+			if v.Kind() != value.String {
+				return r.sum(r.capture(start), v) // which fails
+			}
+			r.out = append(r.out, v.Bytes()...)
+		}
+		return r.capture(start)
+	}
+}
+
+// print writes str(v).
+func (r *run) print(v value.Value) {
+	switch v.Kind() {
+	case value.String:
+		r.out = append(r.out, v.Bytes()...)
+	case value.Undefined:
+	default:
+		r.out = r.appendRepr(r.out, v)
+	}
+}
+
+// str is Python's str(v) as a text.
+func (r *run) str(v value.Value) []byte {
+	if v.Kind() == value.String {
+		return v.Bytes()
+	}
+	start := len(r.out)
+	r.print(v)
+	return r.capture(start).Bytes()
+}
