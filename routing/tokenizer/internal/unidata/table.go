@@ -15,7 +15,6 @@ const (
 
 // Table gives the class of every code point. It is immutable.
 type Table struct {
-	ascii  [256]Class // by byte; zero from 0x80 on
 	index  [blockCount]uint16
 	blocks []Class
 	folded bool // lower case follows what this version assigns
@@ -51,18 +50,12 @@ func (t *Table) Of(r rune) Class {
 	return t.blocks[uint32(t.index[r>>blockBits])<<blockBits|uint32(r)&blockMask]
 }
 
-// Bytes returns the classes of ASCII by byte; those of other bytes are 0.
-func (t *Table) Bytes() *[256]Class { return &t.ascii }
-
 // Map returns a table with the classes that f makes of those of t.
 func (t *Table) Map(f func(Class) Class) *Table {
 	m := *t
 	m.blocks = make([]Class, len(t.blocks))
 	for i, c := range t.blocks {
 		m.blocks[i] = f(c)
-	}
-	for i := range 0x80 {
-		m.ascii[i] = f(t.ascii[i])
 	}
 	return &m
 }
@@ -85,9 +78,6 @@ func newTable(data string) *Table {
 		}
 		run--
 		block[r&blockMask] = class
-		if r < 0x80 {
-			t.ascii[r] = class
-		}
 		if r&blockMask == blockMask {
 			at, ok := shared[block]
 			if !ok {
