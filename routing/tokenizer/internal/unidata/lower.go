@@ -27,7 +27,7 @@ func (t *Table) Lower(dst []byte, r rune) []byte {
 		}
 		return append(dst, byte(r))
 	}
-	if to, ok := lowers()[r]; ok && (!t.folded || t.Of(r) != 0) {
+	if to, ok := lowers()[r]; ok && (!t.assignedOnly || t.Of(r) != 0) {
 		for _, l := range to {
 			dst = utf8.AppendRune(dst, l)
 		}

@@ -17,7 +17,8 @@ const (
 type Table struct {
 	index  [blockCount]uint16
 	blocks []Class
-	folded bool // lower case follows what this version assigns
+	// assignedOnly says that lower case changes only what this version assigns.
+	assignedOnly bool
 }
 
 var (
@@ -29,7 +30,7 @@ var (
 	table16 = sync.OnceValue(func() *Table { return newTable(classes16) })
 	table14 = sync.OnceValue(func() *Table {
 		t := newTable(classes14)
-		t.folded = true
+		t.assignedOnly = true
 		return t
 	})
 )
