@@ -79,6 +79,12 @@ func parse(t *testing.T, text string) *configs.Config {
 
 func startGateway(t *testing.T, text string) *gateway {
 	t.Helper()
+	return startGatewayWith(t, text, func(*gateway, *Deps) {})
+}
+
+// startGatewayWith lets change what the server is made of.
+func startGatewayWith(t *testing.T, text string, change func(*gateway, *Deps)) *gateway {
+	t.Helper()
 	cfg := parse(t, text)
 	g := &gateway{t: t, registry: prometheus.NewRegistry(), access: &syncBuffer{}}
 	log := slog.New(slog.DiscardHandler)
@@ -89,9 +95,9 @@ func startGateway(t *testing.T, text string) *gateway {
 	if g.fleet, err = pools.NewFleet(cfg.Pools, pools.Deps{Log: log}); err != nil {
 		t.Fatal(err)
 	}
-	g.server, err = New(cfg, Deps{
-		Fleet: g.fleet, Watcher: g.watcher, Log: log, Metrics: g.registry, Access: g.access,
-	})
+	deps := Deps{Fleet: g.fleet, Watcher: g.watcher, Log: log, Metrics: g.registry, Access: g.access}
+	change(g, &deps)
+	g.server, err = New(cfg, deps)
 	if err != nil {
 		t.Fatal(err)
 	}

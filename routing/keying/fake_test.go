@@ -36,6 +36,7 @@ type fakeFiles struct {
 	// unknown is the reason that chats are not rendered for.
 	unknown chattemplate.Reason
 	onKey   func()
+	onLoad  func()
 }
 
 func (f *fakeFiles) set(do func()) {
@@ -47,8 +48,11 @@ func (f *fakeFiles) set(do func()) {
 func (f *fakeFiles) vocabulary(path string, _ int) (*vocabulary, error) {
 	f.mu.Lock()
 	f.loads++
-	shift, fail, wait := f.shift, f.fail, f.wait
+	shift, fail, wait, on := f.shift, f.fail, f.wait, f.onLoad
 	f.mu.Unlock()
+	if on != nil {
+		on()
+	}
 	if wait != nil {
 		<-wait
 	}

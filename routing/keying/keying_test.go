@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,6 +123,52 @@ func TestBudgetEndsInRoutingByLoad(t *testing.T) {
 	}
 	b.files.set(func() { b.files.onKey = nil })
 	b.expect(chat("hello there"), OriginExact, ReasonOK) // the worker's next user has a budget of its own
+}
+
+func TestPanicsCostOnlyTheKeys(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.run(StateReady)
+	b.files.set(func() { b.files.onKey = func() { panic("BUG: a test") } })
+	for range 3 {
+		b.expect(chat("hello there"), OriginNone, ReasonPanic)
+	}
+	b.files.set(func() { b.files.onKey = nil })
+	b.expect(chat("hello there"), OriginExact, ReasonOK)
+	b.files.set(func() { b.files.onLoad = func() { panic("BUG: a test") } })
+	b.reload(func(p *configs.Pool) { p.Tokenizer.Path = "other" })
+	b.await(StateRefused)
+	if d := b.source.Status().Detail; !strings.Contains(d, "BUG: a test") {
+		t.Error(d)
+	}
+}
+
+func TestWorkersInUseAreBounded(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.run(StateReady)
+	var used, most atomic.Int64
+	hold := make(chan struct{})
+	b.files.set(func() {
+		b.files.onKey = func() {
+			most.Store(max(most.Load(), used.Add(1)))
+			<-hold
+			used.Add(-1)
+		}
+	})
+	seats := cap(b.source.serving.Load().stock.seats)
+	var wg sync.WaitGroup
+	for range seats {
+		wg.Go(func() { b.key(chat("hello there")) })
+	}
+	b.eventually("all seats", func() bool { return int(used.Load()) == seats })
+	b.expire <- time.Time{}
+	b.expect(chat("hello there"), OriginNone, ReasonBudget)
+	close(hold)
+	wg.Wait()
+	if int(most.Load()) > seats {
+		t.Errorf("%d workers in use, %d seats", most.Load(), seats)
+	}
 }
 
 func TestLargeBodiesAreRoutedByLoad(t *testing.T) {

@@ -75,34 +75,39 @@ func askable(why Reason) bool {
 }
 
 // find fills r from an answer to an equal prompt. Without one it has the engine
-// asked, and waits for that only if the pool's settings say so.
-func (m *remote) find(v *serving, w *worker, q *Request, p *chattemplate.Prompt, r *Result) bool {
+// asked, and returns the question if the pool's settings say that it is waited for.
+func (m *remote) find(v *serving, w *worker, q *Request, p *chattemplate.Prompt, r *Result) *job {
 	if len(q.Body) > maxQuestion {
-		return false
+		return nil
 	}
 	of := m.sealer.of(&w.seal, q, r.Namespace)
 	if m.take(of, r) {
 		m.metrics.asked(askHit)
-		return true
+		return nil
 	}
 	j := m.begin(of, v, q, p, r.Namespace)
-	if j == nil || v.cfg.Remote != configs.RemoteAlways {
-		return false
+	if v.cfg.Remote != configs.RemoteAlways {
+		return nil
 	}
-	wait := v.cfg.RemoteTimeout.D()
-	if !w.deadline.IsZero() {
-		wait = min(wait, w.deadline.Sub(m.now()))
+	return j
+}
+
+// wait waits for the answer to a question, which then replaces what r has. No worker
+// is held meanwhile.
+func (m *remote) wait(j *job, v *serving, deadline time.Time, r *Result) {
+	patience := v.cfg.RemoteTimeout.D()
+	if !deadline.IsZero() {
+		patience = min(patience, deadline.Sub(m.now()))
 	}
-	if wait <= 0 {
-		return false
+	if patience > 0 {
+		select {
+		case <-j.done:
+			m.take(j.of, r)
+			return
+		case <-m.after(patience):
+		}
 	}
-	select {
-	case <-j.done:
-		return m.take(of, r)
-	case <-m.after(wait):
-		m.metrics.asked(askLate)
-		return false
-	}
+	m.metrics.asked(askLate)
 }
 
 // take copies an answer, if there is one, and marks it used.

@@ -93,7 +93,7 @@ func (s *Source) load() configs.Tokenizer {
 		next.makeTemplates(s)
 	}
 	if fresh || next.index != old.index || next.templates != old.templates {
-		next.stock = &stock{templates: next.templates, index: next.index, now: s.now}
+		next.stock = newStock(next.templates, next.index, s.now, s.remote.after)
 		next.generation++
 	}
 	if next.generation != old.generation || cfg != old.cfg {
@@ -141,8 +141,11 @@ func (l *loaded) readVocabulary(s *Source) {
 	if l.cfg.Path == "" {
 		return
 	}
-	var err error
-	if l.vocabulary, err = s.files.vocabulary(l.cfg.Path, l.cfg.Unicode); err != nil {
+	err := s.guarded(func() (err error) {
+		l.vocabulary, err = s.files.vocabulary(l.cfg.Path, l.cfg.Unicode)
+		return err
+	})
+	if err != nil {
 		l.refuse(err)
 	}
 }
@@ -163,10 +166,14 @@ func (l *loaded) makeIndex(s *Source) {
 // apart what is not text, and prompts that are ids already need no more.
 func (l *loaded) makeTemplates(s *Source) {
 	l.templates, l.template = nil, ""
-	sources, template, err := s.files.sources(l.cfg.Path, l.cfg.ChatTemplate)
-	if err == nil {
+	err := s.guarded(func() error {
+		sources, template, err := s.files.sources(l.cfg.Path, l.cfg.ChatTemplate)
+		if err != nil {
+			return err
+		}
 		l.templates, err = s.files.templates(sources, Profile(&l.cfg, l.engine.kind, l.engine.version, template))
-	}
+		return err
+	})
 	if err != nil {
 		l.refuse(err)
 		return

@@ -2,6 +2,7 @@ package keying
 
 import (
 	"errors"
+	"runtime"
 	"sync"
 	"time"
 
@@ -26,8 +27,40 @@ type stock struct {
 	templates *templates // nil: not read, or cannot be used
 	index     *index     // nil: no tokenizer, or cannot be used
 	now       func() time.Time
+	after     func(time.Duration) <-chan time.Time
 	workers   sync.Pool
+	seats     chan struct{} // one for each worker in use
 }
+
+// seatsPerCore bounds the workers in use: each has some MiB of caches, and more of
+// them than cores only wait for each other.
+const seatsPerCore = 2
+
+func newStock(t *templates, i *index, now func() time.Time, after func(time.Duration) <-chan time.Time) *stock {
+	seats := max(4, seatsPerCore*runtime.GOMAXPROCS(0))
+	return &stock{templates: t, index: i, now: now, after: after, seats: make(chan struct{}, seats)}
+}
+
+// enter waits for a seat, until the deadline if there is one.
+func (s *stock) enter(deadline time.Time) bool {
+	select {
+	case s.seats <- struct{}{}:
+		return true
+	default:
+	}
+	if deadline.IsZero() {
+		s.seats <- struct{}{}
+		return true
+	}
+	select {
+	case s.seats <- struct{}{}:
+		return true
+	case <-s.after(deadline.Sub(s.now())):
+		return false
+	}
+}
+
+func (s *stock) leave() { <-s.seats }
 
 // worker is the scratch memory of one request.
 type worker struct {

@@ -28,6 +28,8 @@ type Source struct {
 	dial    func(*tls.Config) *engine.Client
 	asker   *asker
 
+	panicked atomic.Int64 // when a panic was last logged, in Unix nanoseconds
+
 	// Of the goroutine that is in run.
 	checks    map[life]*check
 	learnt    string    // version of the engines, "" unknown
@@ -72,32 +74,55 @@ func (s *Source) Key(q *Request, r *Result) {
 	if v == nil {
 		return
 	}
+	defer s.guardKey(r)
 	begin := s.now()
-	w := v.stock.get()
+	var deadline time.Time
 	if v.cfg.Budget > 0 {
-		w.deadline = begin.Add(v.cfg.Budget.D())
+		deadline = begin.Add(v.cfg.Budget.D())
 	}
-	s.key(v, w, q, r)
-	v.stock.put(w)
+	if j := s.work(v, q, r, deadline); j != nil {
+		s.remote.wait(j, v, deadline, r)
+	}
 	r.generation = v.generation
 	s.metrics.keyed(r, s.now().Sub(begin))
 }
 
-func (s *Source) key(v *serving, w *worker, q *Request, r *Result) {
+// work keys a prompt with one of the pool's workers. It returns the question to wait
+// for when an engine's answer may still replace the keys.
+func (s *Source) work(v *serving, q *Request, r *Result, deadline time.Time) *job {
 	if limit := v.cfg.MaxPrompt; limit > 0 && len(q.Body) > int(limit) {
 		r.Reason = ReasonTooLarge
-		return
+		return nil
 	}
+	if !v.stock.enter(deadline) {
+		r.Reason = ReasonBudget
+		return nil
+	}
+	defer v.stock.leave()
+	w := v.stock.get()
+	if v.cfg.Budget > 0 {
+		// From here on: making a worker is not the prompt's fault.
+		w.deadline = s.now().Add(v.cfg.Budget.D())
+	}
+	j := s.key(v, w, q, r)
+	v.stock.put(w) // not after a panic
+	return j
+}
+
+func (s *Source) key(v *serving, w *worker, q *Request, r *Result) (wait *job) {
 	p := v.exactly(w, q, r)
 	if r.Origin != OriginNone || r.Reason == ReasonBudget {
-		return
+		return nil
 	}
-	if v.cfg.RemoteKeys() && askable(r.Reason) && s.remote.find(v, w, q, p, r) {
-		return
+	if v.cfg.RemoteKeys() && askable(r.Reason) {
+		if wait = s.remote.find(v, w, q, p, r); r.Origin != OriginNone {
+			return nil
+		}
 	}
 	if v.cfg.TextKeys() {
 		v.overText(q, p, r)
 	}
+	return wait
 }
 
 // Active reports whether prompts are keyed at all.
@@ -139,7 +164,7 @@ func (s *Source) publish() news {
 	}
 	v := &serving{cfg: s.cfg, generation: s.loaded.generation, stock: s.loaded.stock}
 	if v.stock == nil {
-		v.stock = &stock{now: s.now}
+		v.stock = newStock(nil, nil, s.now, s.remote.after)
 	} else {
 		// Keys over blocks of one size must not be mixed with those of another: the
 		// old size serves until the new memo is there.

@@ -90,6 +90,7 @@ const (
 	ReasonTooLarge Reason = "too_large"    // over max_prompt
 	ReasonText     Reason = "text"         // text that the tokenizer does not take
 	ReasonFailed   Reason = "failed"       // the tokenizer gave another error
+	ReasonPanic    Reason = "panic"        // a fault of ours; the log has it
 )
 
 // State is what a pool's tokenizer is good for.
