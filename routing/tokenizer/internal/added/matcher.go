@@ -27,7 +27,7 @@ type node struct {
 
 // fewFirsts is up to how many first bytes the search for each of them by itself, with
 // vector instructions, is faster than looking at every byte.
-const fewFirsts = 3
+const fewFirsts = 6
 
 // longest is how many bytes a pattern may have; the search takes as many steps for one
 // byte at worst, and building the trie as many calls inside each other.

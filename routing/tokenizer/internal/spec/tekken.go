@@ -40,7 +40,7 @@ func parseTekken(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	inner := r.config.Size - r.config.Specials
-	if r.config.Specials < 0 || inner < 1 || inner > len(r.tokens) || len(r.specials) > r.config.Specials {
+	if r.config.Specials < 0 || r.config.Specials > 1<<16 || inner < 1 || inner > len(r.tokens) || len(r.specials) > r.config.Specials {
 		return nil, Invalid("tekken: %d of %d ids special, %d tokens in the file", r.config.Specials, r.config.Size, len(r.tokens))
 	}
 	v := NewVocabulary(inner, len(data)/8)
