@@ -89,10 +89,11 @@ func (w *Worker) variables(c *chat) (value.Value, Reason) {
 	}
 	w.mem.Set(vars, "tools", orNone(c.tools))
 	w.mem.Set(vars, "documents", value.NewNone())
-	for _, kwargs := range [...]value.Value{w.r.kwargs, c.kwargs} {
-		if reason := w.addKwargs(vars, kwargs); reason != "" {
-			return vars, reason
-		}
+	if reason := w.addKwargs(vars, w.r.kwargs, func(value.Value) bool { return true }); reason != "" {
+		return vars, reason
+	}
+	if reason := w.addKwargs(vars, c.kwargs, saysSomething); reason != "" {
+		return vars, reason
 	}
 	if !absent(c.documents) {
 		w.mem.Set(vars, "documents", c.documents)
@@ -107,12 +108,15 @@ func (w *Worker) variables(c *chat) (value.Value, Reason) {
 	return vars, ""
 }
 
-// addKwargs adds the entries of a Dict of template kwargs. Null and "auto" say
-// nothing, as in vLLM's merge_kwargs.
-func (w *Worker) addKwargs(vars, kwargs value.Value) Reason {
+// saysSomething reports whether a request's kwarg goes before the engine's own: in
+// vLLM's merge_kwargs null and "auto" do not.
+func saysSomething(v value.Value) bool { return v.Kind() != value.None && !isText(v, "auto") }
+
+// addKwargs adds those entries of a Dict of template kwargs that are wanted.
+func (w *Worker) addKwargs(vars, kwargs value.Value, wanted func(value.Value) bool) Reason {
 	for i := range kwargs.Len() {
 		key, v := kwargs.Entry(i)
-		if v.Kind() == value.None || isText(v, "auto") {
+		if !wanted(v) {
 			continue
 		}
 		switch string(key) {
@@ -125,7 +129,7 @@ func (w *Worker) addKwargs(vars, kwargs value.Value) Reason {
 			"add_generation_prompt", "continue_final_message":
 			continue // the template has its own
 		case "documents":
-			if !validDocuments(v) {
+			if !validDocuments(v) { // a Dict each
 				return ReasonBadRequest
 			}
 		}

@@ -42,6 +42,8 @@ def online_renderer(folder, profile, template):
     config = vllm_config(folder)
     tokenizer = copy.copy(cached_tokenizer_from_config(config.model_config))
     model = profile.get("model")
+    if model is not None:
+        tokenizer.chat_template = TEMPLATES["chatml"]
     if model == "gpt_oss":
         return harmony_renderer(config, tokenizer, profile)
     if model is not None:
