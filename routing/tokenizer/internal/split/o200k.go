@@ -69,7 +69,7 @@ func (o *o200k) next(text []byte, i int) int {
 	after := i + first.size()
 	switch {
 	case o.form.han && first.in(unidata.Han):
-		return o.run(text, after, unidata.Han)
+		return o.wideRun(text, after, unidata.Han)
 	case first.in(inWords):
 		return o.contracted(text, o.marked(text, i, first))
 	case first.in(unidata.Number):
