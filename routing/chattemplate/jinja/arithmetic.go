@@ -19,6 +19,8 @@ func (r *run) sum(a, b value.Value) value.Value {
 		}
 	}
 	switch x, y := a.Kind(), b.Kind(); {
+	case a.IsMarkup() || b.IsMarkup():
+		return r.sumMarkup(a, b)
 	case x == value.String && y == value.String:
 		t := r.text(len(a.Bytes()) + len(b.Bytes()))
 		copy(t[copy(t, a.Bytes()):], b.Bytes())
@@ -49,6 +51,8 @@ func (r *run) arithmetic(kind op, a, b value.Value) value.Value {
 		return r.number(operatorOf[kind], a, b)
 	}
 	switch {
+	case kind == opMod && a.IsMarkup():
+		return r.unsupported("formatting of markup")
 	case kind == opMod && x == value.String:
 		return r.percent(a, b)
 	case kind == opMul && (y == value.Int || y == value.Bool):
@@ -79,7 +83,7 @@ func (r *run) repeat(seq, n value.Value) value.Value {
 		for at := 0; at < len(t) && len(s) > 0; {
 			at += copy(t[at:], s)
 		}
-		return value.NewString(t)
+		return sameMarkup(seq, value.NewString(t))
 	case value.List:
 		if times > 0 && int64(seq.Len()*valueSize) > int64(r.limits.Output)/times {
 			return r.fail(ErrLimit, "memory")

@@ -263,5 +263,5 @@ func (r *run) at(obj value.Value, i int64) value.Value {
 		}
 		return obj.Index(int(i))
 	}
-	return r.charAt(obj.Bytes(), i)
+	return sameMarkup(obj, r.charAt(obj.Bytes(), i))
 }

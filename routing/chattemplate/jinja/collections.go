@@ -270,7 +270,7 @@ func (r *run) sliced(obj value.Value, parts [3]expr) value.Value {
 	}
 	switch obj.Kind() {
 	case value.String:
-		return r.sliceString(obj.Bytes(), bounds)
+		return sameMarkup(obj, r.sliceString(obj.Bytes(), bounds))
 	case value.List:
 		start, n, step, ok := r.sliceRange(bounds, obj.Len())
 		if !ok || !r.room(n*valueSize) {

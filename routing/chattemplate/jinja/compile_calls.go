@@ -116,7 +116,7 @@ func (c *compiler) call(n *node, at place, caller expr) expr {
 			a := args.push(r)
 			var v value.Value
 			if r.spend(1) {
-				v = f(r, obj, a)
+				v = r.callMethod(attr.name, f, obj, a)
 			}
 			r.pop(base)
 			return v
@@ -180,7 +180,7 @@ func (r *run) call(f value.Value, a arguments) value.Value {
 		r.runMacro(x, a)
 		return r.capture(start)
 	case *method:
-		return x.call(r, x.recv, a)
+		return r.callMethod(x.name, x.call, x.recv, a)
 	case *loopState:
 		return r.callLoop(x, a)
 	case *cycler:

@@ -67,15 +67,14 @@ func (c *compiler) emitSum(n *node, at place) emitter {
 				continue
 			}
 			v := t.eval(r)
-			if v.Kind() == value.String {
+			if v.IsText() {
 				r.out = append(r.out, v.Bytes()...)
 				continue
 			}
-			if i == 0 {
-				r.print(r.sumFrom(v, terms[1:]))
-				return
+			if i > 0 {
+				v = r.sum(r.capture(start), v)
 			}
-			r.sum(r.capture(start), v) // which fails
+			r.print(r.sumFrom(v, terms[i+1:]))
 			return
 		}
 	}
@@ -124,15 +123,15 @@ func (c *compiler) joined(n *node, at place) expr {
 	terms := c.terms(n, at)
 	return func(r *run) value.Value {
 		v := terms[0].value(r)
-		if v.Kind() != value.String {
+		if !v.IsText() {
 			return r.sumFrom(v, terms[1:])
 		}
 		start := len(r.out)
 		r.out = append(r.out, v.Bytes()...)
 		for i := range terms[1:] {
 			v := terms[i+1].value(r)
-			if v.Kind() != value.String {
-				return r.sum(r.capture(start), v) // which fails
+			if !v.IsText() {
+				return r.sumFrom(r.sum(r.capture(start), v), terms[i+2:])
 			}
 			r.out = append(r.out, v.Bytes()...)
 		}

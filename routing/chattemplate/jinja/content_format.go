@@ -17,8 +17,20 @@ func detectFormat(body []*node) Format {
 	return FormatParts
 }
 
-// detector has all nodes of a template.
-type detector struct{ nodes []*node }
+// detector has all nodes of a template. The engine gives up, and takes content as
+// text, where something of interest is assigned to anything but a name.
+type detector struct {
+	nodes  []*node
+	gaveUp bool
+}
+
+// named reports whether a target is a name.
+func (d *detector) named(target *node) bool {
+	if target.op != opName {
+		d.gaveUp = true
+	}
+	return !d.gaveUp
+}
 
 func (d *detector) each(kind op, f func(*node)) {
 	for _, n := range d.nodes {
@@ -58,7 +70,7 @@ func (d *detector) aliases(variable string) []string {
 	seen := map[string]bool{variable: true}
 	for i := 0; i < len(names); i++ {
 		d.each(opAssign, func(n *node) {
-			if reads(n.right, names[i], "") && n.left.op == opName && !seen[n.left.name] {
+			if reads(n.right, names[i], "") && d.named(n.left) && !seen[n.left.name] {
 				seen[n.left.name] = true
 				names = append(names, n.left.name)
 			}
@@ -73,7 +85,7 @@ func (d *detector) messageNames() []string {
 	messages := d.aliases("messages")
 	d.each(opFor, func(n *node) {
 		for _, name := range messages {
-			if reads(n.right, name, "") && n.left.op == opName {
+			if reads(n.right, name, "") && d.named(n.left) {
 				names = append(names, n.left.name)
 				return
 			}
@@ -96,15 +108,9 @@ func (d *detector) loopsOverContent() bool {
 	params, inMacro := d.macroLoops(names)
 	found := false
 	d.each(opFor, func(n *node) {
-		switch {
-		case n.left.op != opName:
-		case readsContent(n.right, names):
-			found = true
-		case n.right.op != opName:
-		case params[n][n.right.name]:
-			found = true
-		case !inMacro[n] && n.right.name == "content":
-			found = true
+		bound := n.right.op == opName && (params[n][n.right.name] || !inMacro[n] && n.right.name == "content")
+		if bound || readsContent(n.right, names) {
+			found = found || d.named(n.left)
 		}
 	})
 	return found

@@ -11,8 +11,8 @@ var filterSpecs = map[string]*filterSpec{
 	"abs":            {call: filterAbs},
 	"attr":           {params: []string{"name"}, required: 1, call: filterAttr},
 	"batch":          {params: []string{"linecount", "fill_with"}, required: 1, call: filterBatch},
-	"capitalize":     {call: convertFilter(capitalize)},
-	"center":         {params: []string{"width"}, call: filterCenter},
+	"capitalize":     {call: softFilter(convertFilter(capitalize))},
+	"center":         {params: []string{"width"}, call: softFilter(filterCenter)},
 	"count":          {call: filterLength},
 	"d":              {params: []string{"default_value", "boolean"}, call: filterDefault},
 	"default":        {params: []string{"default_value", "boolean"}, call: filterDefault},
@@ -22,39 +22,39 @@ var filterSpecs = map[string]*filterSpec{
 	"filesizeformat": {params: []string{"binary"}, call: filterFileSize},
 	"first":          {call: filterFirst},
 	"float":          {params: []string{"default"}, call: filterFloat},
-	"forceescape":    {call: filterEscape},
+	"forceescape":    {call: filterForceEscape},
 	"format":         {raw: filterFormat},
 	"groupby":        {params: []string{"attribute", "default", "case_sensitive"}, required: 1, call: filterGroupby},
-	"indent":         {params: []string{"width", "first", "blank"}, call: filterIndent},
+	"indent":         {params: []string{"width", "first", "blank"}, call: softFilter(filterIndent)},
 	"int":            {params: []string{"default", "base"}, call: filterInt},
 	"items":          {call: filterItems},
 	"join":           {params: []string{"d", "attribute"}, call: filterJoin},
 	"last":           {call: filterLast},
 	"length":         {call: filterLength},
 	"list":           {call: filterList},
-	"lower":          {call: convertFilter(lower)},
+	"lower":          {call: softFilter(convertFilter(lower))},
 	"map":            {raw: filterMap},
 	"max":            {params: []string{"case_sensitive", "attribute"}, call: extremeFilter(1)},
 	"min":            {params: []string{"case_sensitive", "attribute"}, call: extremeFilter(-1)},
 	"reject":         {raw: selectFilter(false, false)},
 	"rejectattr":     {raw: selectFilter(false, true)},
 	"replace":        {params: []string{"old", "new", "count"}, required: 2, call: filterReplace},
-	"reverse":        {call: filterReverse},
+	"reverse":        {call: softFilter(filterReverse)},
 	"round":          {params: []string{"precision", "method"}, call: filterRound},
-	"safe":           {call: filterString},
+	"safe":           {call: filterSafe},
 	"select":         {raw: selectFilter(true, false)},
 	"selectattr":     {raw: selectFilter(true, true)},
 	"slice":          {params: []string{"slices", "fill_with"}, required: 1, call: filterSlice},
 	"sort":           {params: []string{"reverse", "case_sensitive", "attribute"}, call: filterSort},
-	"string":         {call: filterString},
+	"string":         {call: softFilter(filterString)},
 	"striptags":      {call: filterStriptags},
 	"sum":            {params: []string{"attribute", "start"}, call: filterSum},
 	"title":          {call: convertFilter(wordTitle)},
 	"tojson":         {params: []string{"ensure_ascii", "indent", "separators", "sort_keys"}, call: filterToJSON},
-	"trim":           {params: []string{"chars"}, call: filterTrim},
+	"trim":           {params: []string{"chars"}, call: softFilter(filterTrim)},
 	"truncate":       {params: []string{"length", "killwords", "end", "leeway"}, call: filterTruncate},
 	"unique":         {params: []string{"case_sensitive", "attribute"}, call: filterUnique},
-	"upper":          {call: convertFilter(upper)},
+	"upper":          {call: softFilter(convertFilter(upper))},
 	"urlencode":      {call: filterURLEncode},
 	"wordcount":      {call: filterWordcount},
 	"xmlattr":        {params: []string{"autospace"}, call: filterXMLAttr},
@@ -249,32 +249,6 @@ func filterIndent(r *run, v value.Value, p []value.Value) value.Value {
 	return r.capture(start)
 }
 
-// filterEscape escapes HTML. What Jinja gives is marked as safe, which only shows
-// when it is escaped again or joined; it is taken for a plain string here.
-func filterEscape(r *run, v value.Value, _ []value.Value) value.Value {
-	return r.convert(r.str(v), escapeHTML)
-}
-
-func escapeHTML(dst, s []byte) []byte {
-	for _, c := range s {
-		switch c {
-		case '&':
-			dst = append(dst, "&amp;"...)
-		case '<':
-			dst = append(dst, "&lt;"...)
-		case '>':
-			dst = append(dst, "&gt;"...)
-		case '\'':
-			dst = append(dst, "&#39;"...)
-		case '"':
-			dst = append(dst, "&#34;"...)
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return dst
-}
-
 func filterAttr(r *run, v value.Value, p []value.Value) value.Value {
 	if p[0].Kind() != value.String {
 		return r.raise("attribute name must be string, not %s", typeName(p[0]))
@@ -305,6 +279,9 @@ func filterTruncate(r *run, v value.Value, p []value.Value) value.Value {
 	}
 	if !isMissing(p[3]) && p[3].Kind() != value.None {
 		leeway = int64(clampInt(p[3], 1<<40))
+	}
+	if v.IsMarkup() || p[2].IsMarkup() {
+		return r.unsupported("truncate of markup")
 	}
 	if v.Kind() != value.String || !isMissing(p[2]) && p[2].Kind() != value.String {
 		return r.raise("cannot truncate %s", typeName(v))

@@ -75,43 +75,12 @@ func (r *run) directive(s string, p *percentArgs) (rest string, named bool) {
 		}
 		s = s[end+1:]
 	}
-	f := spec{fill: " ", precision: -1}
-	left, zero := false, false
-	for s != "" && strings.IndexByte("-+ #0", s[0]) >= 0 {
-		switch s[0] {
-		case '-':
-			left = true
-		case '+':
-			f.sign = '+'
-		case ' ':
-			if f.sign == 0 {
-				f.sign = ' '
-			}
-		case '#':
-			f.alternate = true
-		case '0':
-			zero = true
-		}
-		s = s[1:]
-	}
-	f.width, s = r.percentNumber(s, p)
-	if f.width < 0 {
-		left, f.width = true, -f.width
-	}
-	if strings.HasPrefix(s, ".") {
-		f.precision, s = r.percentNumber(s[1:], p)
-		f.precision = max(0, f.precision)
-	}
-	s = strings.TrimLeft(s, "hlL")
+	f, s := r.percentSpec(s, p)
 	if s == "" {
 		r.raise("incomplete format")
 		return "", named
 	}
-	f.align = '>'
-	if left {
-		f.align = '<'
-	}
-	f.verb, f.zero = s[0], zero && !left
+	f.verb = s[0]
 	if f.verb == '%' {
 		r.out = append(r.out, '%')
 		return s[1:], named
@@ -123,6 +92,35 @@ func (r *run) directive(s string, p *percentArgs) (rest string, named bool) {
 		r.percentValue(&f, arg)
 	}
 	return s[1:], named
+}
+
+// percentSpec reads flags, width and precision, up to the verb.
+func (r *run) percentSpec(s string, p *percentArgs) (f spec, rest string) {
+	f = spec{fill: " ", precision: -1, align: '>'}
+	for ; s != "" && strings.IndexByte("-+ #0", s[0]) >= 0; s = s[1:] {
+		switch s[0] {
+		case '-':
+			f.align = '<'
+		case '+':
+			f.sign = '+'
+		case ' ':
+			f.sign = max(f.sign, ' ')
+		case '#':
+			f.alternate = true
+		case '0':
+			f.zero = true
+		}
+	}
+	f.width, s = r.percentNumber(s, p)
+	if f.width < 0 {
+		f.align, f.width = '<', -f.width
+	}
+	if strings.HasPrefix(s, ".") {
+		f.precision, s = r.percentNumber(s[1:], p)
+		f.precision = max(0, f.precision)
+	}
+	f.zero = f.zero && f.align == '>'
+	return f, strings.TrimLeft(s, "hlL")
 }
 
 // closing is where the bracket at the start of s closes, -1 if it does not.
@@ -232,6 +230,9 @@ func (r *run) percentChar(f *spec, v value.Value) {
 func filterFormat(r *run, v value.Value, a arguments) value.Value {
 	if len(a.pos) > 0 && len(a.names) > 0 {
 		return r.raise("can't handle positional and keyword arguments at the same time")
+	}
+	if v.IsMarkup() {
+		return r.unsupported("formatting of markup")
 	}
 	args := r.m.NewTuple(r.copyValues(a.pos))
 	if len(a.names) > 0 {

@@ -23,6 +23,9 @@ func (r *run) appendRepr(dst []byte, v value.Value) []byte {
 	case value.Bool, value.Int, value.Float:
 		return v.AppendNumber(dst)
 	case value.String:
+		if v.IsMarkup() {
+			return append(appendQuoted(append(dst, "Markup("...), v.Bytes()), ')')
+		}
 		return appendQuoted(dst, v.Bytes())
 	}
 	if r.depth >= r.limits.Depth+maxReprDepth {

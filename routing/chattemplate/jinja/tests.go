@@ -18,7 +18,7 @@ var testSpecs = map[string]*testSpec{
 	"sequence":    kindTest(isSequence),
 	"iterable":    kindTest(isIterable),
 	"callable":    kindTest(isCallable),
-	"escaped":     kindTest(func(value.Value) bool { return false }),
+	"escaped":     kindTest(value.Value.IsMarkup),
 	"odd":         {0, func(r *run, v value.Value, _ []value.Value) bool { return r.remainder(v, value.NewInt(2), 1) }},
 	"even":        {0, func(r *run, v value.Value, _ []value.Value) bool { return r.remainder(v, value.NewInt(2), 0) }},
 	"divisibleby": {1, func(r *run, v value.Value, p []value.Value) bool { return r.remainder(v, p[0], 0) }},

@@ -25,7 +25,7 @@ const (
 // value is Undefined.
 type Value struct {
 	kind  Kind
-	small int32   // Bool, Int without text, mark of an Other
+	small int32   // Bool, Int without text, mark of an Other, 1 for markup
 	text  []byte  // String; Float and larger Int as written
 	ref   *object // List, Dict, Other
 }
@@ -76,6 +76,15 @@ func NewFloat(f float64) Value { return Value{kind: Float, text: AppendFloat(nil
 
 // NewString makes a String that is a view of s.
 func NewString(s []byte) Value { return Value{kind: String, text: s} }
+
+// NewMarkup makes a String that is marked as HTML, a view of s.
+func NewMarkup(s []byte) Value { return Value{kind: String, small: 1, text: s} }
+
+// IsMarkup reports whether v is a String marked as HTML.
+func (v Value) IsMarkup() bool { return v.kind == String && v.small != 0 }
+
+// IsText reports whether v is a String not marked as HTML.
+func (v Value) IsText() bool { return v.kind == String && v.small == 0 }
 
 // NewMark makes an Other without contents, told from others by its number.
 func NewMark(n int32) Value { return Value{kind: Other, small: n} }
