@@ -48,6 +48,11 @@ func randomCharacterSpec(r *rand.Rand, size int) *Spec {
 		texts = append(texts, a+b)
 	}
 	s.Merges = append(s.Merges, otherMerges(r, s, ids)...)
+	for range r.IntN(6) { // tokens that nothing makes
+		whole := []rune(texts[r.IntN(len(texts))])
+		from := r.IntN(len(whole))
+		add(string(whole[from : from+1+r.IntN(len(whole)-from)]))
+	}
 	if r.IntN(2) == 0 {
 		r.Shuffle(len(s.Merges), func(i, j int) { s.Merges[i], s.Merges[j] = s.Merges[j], s.Merges[i] })
 	}

@@ -26,7 +26,7 @@ const (
 	emptyEdge = ^uint64(0)
 	noChild   = ^uint32(0)
 	maxNodes  = 1<<24 - 1
-	maxLength = 1<<16 - 1
+	maxLength = 1<<15 - 1
 	everyByte = 0x0101010101010101
 )
 
@@ -42,15 +42,12 @@ func newTrie(v *vocabulary, text func(node uint32) []byte) *trie {
 		}
 		t.length[token] = uint16(len(b))
 	}
-	if !t.insertAll(n, text) {
+	if !t.insertAll(text) {
 		return nil
 	}
 	t.markLeaves()
 	t.shortcuts()
 	t.findRuns()
-	for token := range n {
-		t.prefix[token] = t.longestPrefix(text(token))
-	}
 	return t
 }
 
@@ -62,20 +59,25 @@ func emptyEdges(n int) []uint64 {
 	return edges
 }
 
-// insertAll adds the tokens. All nodes are inner ones at first, numbered from the
-// root on; then rename gives those that are tokens their numbers. It is false if
-// there are too many.
-func (t *trie) insertAll(n uint32, text func(node uint32) []byte) bool {
-	owner := make([]uint32, 0, n) // of inner nodes, from root on: the token there + 1
-	owner = append(owner, 0)
-	for token := range n {
-		node := t.root
+// insertAll adds the tokens, the shorter first, and finds the tokens that they begin
+// with. All nodes are inner ones at first, numbered from the root on; then rename
+// gives those that are tokens their numbers. It is false if there are too many.
+func (t *trie) insertAll(text func(node uint32) []byte) bool {
+	owner := make([]uint32, 1, t.tokens) // of inner nodes, from root on: the token there + 1
+	pairs := make([]uint32, 1<<16)       // node after two bytes, less the root; 0 is none
+	for _, token := range t.byLength() {
 		b := text(token)
-		if len(b) == 0 {
-			continue
+		node, at, prefix := t.root, 0, uint32(0)
+		if len(b) > 2 && pairs[int(b[0])<<8|int(b[1])] != 0 {
+			first := t.child(t.root, b[0]) >> 1
+			prefix = owner[first-t.root]
+			node, at = t.root+pairs[int(b[0])<<8|int(b[1])], 2
 		}
-		for _, c := range b {
-			child := t.child(node, c)
+		for ; at < len(b); at++ {
+			if here := owner[node-t.root]; here != 0 {
+				prefix = here
+			}
+			child := t.child(node, b[at])
 			if child == noChild {
 				if t.nodes >= maxNodes {
 					return false
@@ -83,14 +85,36 @@ func (t *trie) insertAll(n uint32, text func(node uint32) []byte) bool {
 				child = t.nodes << 1
 				t.nodes++
 				owner = append(owner, 0)
-				t.put(node, c, child)
+				t.put(node, b[at], child)
+				if at == 1 {
+					pairs[int(b[0])<<8|int(b[1])] = child>>1 - t.root
+				}
 			}
 			node = child >> 1
 		}
 		owner[node-t.root] = token + 1
+		t.prefix[token] = prefix - 1 // goneNode if none
 	}
 	t.rename(owner)
 	return true
+}
+
+// byLength is the tokens that have a text, the shorter first.
+func (t *trie) byLength() []uint32 {
+	var starts [maxLength + 2]uint32
+	for _, n := range t.length {
+		starts[n+1]++
+	}
+	for i := 1; i < len(starts); i++ {
+		starts[i] += starts[i-1]
+	}
+	empty := starts[1]
+	sorted := make([]uint32, t.tokens)
+	for token, n := range t.length {
+		sorted[starts[n]] = uint32(token)
+		starts[n]++
+	}
+	return sorted[empty:]
 }
 
 // rename gives the nodes that are tokens the tokens' numbers, and the others the
@@ -265,13 +289,6 @@ func (t *trie) longest(text []byte) uint32 {
 		i++
 	}
 	return best
-}
-
-func (t *trie) longestPrefix(text []byte) uint32 {
-	if len(text) < 2 {
-		return goneNode
-	}
-	return t.longest(text[:len(text)-1])
 }
 
 func (t *trie) bytes() int64 {

@@ -38,6 +38,8 @@ type builder struct {
 	parts []part
 	nodes []uint32
 	heap  heapMerger
+
+	scratch []uint32
 }
 
 // newBuilder reads the merges of a Spec.
@@ -68,43 +70,19 @@ func (b *builder) readMerges() error {
 	return nil
 }
 
-// readRanks makes the merges of a tiktoken vocabulary: every two tokens that
-// spell a third merge, at the rank that is its id.
+// readRanks prepares for the merges of a tiktoken vocabulary: every two tokens that
+// spell a third merge, at the rank that is its id. lastPair finds those that matter.
 func (b *builder) readRanks() error {
 	b.ranks = len(b.byID)
 	if b.ranks > maxMerges {
 		return fmt.Errorf("cannot take %d as a rank: more than %d", b.ranks-1, maxMerges)
 	}
-	pairs, ranks := b.rankedPairs()
-	b.raw.pairs = newPairTable(len(pairs))
+	b.raw.pairs = newPairTable(len(b.spec.Tokens))
 	b.raw.into = make([]uint32, b.ranks)
 	for place := range b.spec.Tokens {
 		b.raw.into[b.spec.Tokens[place].ID] = uint32(place)
 	}
-	for i, p := range pairs {
-		b.raw.pairs.put(p.left, p.right, ranks[i])
-	}
 	return nil
-}
-
-// rankedPairs is all pairs of tokens that spell a token, and the ids of the latter.
-func (b *builder) rankedPairs() (pairs []pair, ranks []uint32) {
-	pairs = make([]pair, 0, 3*len(b.spec.Tokens))
-	ranks = make([]uint32, 0, 3*len(b.spec.Tokens))
-	for i := range b.spec.Tokens {
-		t := &b.spec.Tokens[i]
-		for cut := 1; cut < len(t.Bytes); cut++ {
-			left, ok := b.find(t.Bytes[:cut])
-			if !ok {
-				continue
-			}
-			if right, ok := b.find(t.Bytes[cut:]); ok {
-				pairs = append(pairs, pair{left, right})
-				ranks = append(ranks, t.ID)
-			}
-		}
-	}
-	return pairs, ranks
 }
 
 // lastPair is what a token is merged from last, when symbols, as places, are what its
@@ -131,6 +109,86 @@ func (b *builder) lastPair(place uint32, symbols []uint32) (last pair, rank uint
 	return last, rank, rank != noRank && b.raw.into[rank] == place
 }
 
+// lastRanked is lastPair for ranks. It has to be asked for the tokens by ascending
+// id: the merges of tokens with lower ids are known then, and unless they get stuck,
+// they are all that happen before.
+func (b *builder) lastRanked(place uint32, symbols []uint32) (last pair, rank uint32, ok bool) {
+	nodes := append(b.scratch[:0], symbols...)
+	if len(nodes) <= maxShort {
+		b.parts = b.parts[:0]
+		for _, s := range symbols {
+			b.parts = append(b.parts, part{node: s})
+		}
+		nodes = nodes[:0]
+		for _, p := range b.raw.mergeShort(b.parts, 2) {
+			nodes = append(nodes, p.node)
+		}
+	} else {
+		nodes = b.heap.merge(&b.raw, nodes, 2)
+	}
+	b.scratch = nodes
+	if len(nodes) == 2 {
+		last, ok = pair{nodes[0], nodes[1]}, true
+	} else {
+		last, ok = b.lastByText(b.text(place))
+	}
+	rank = b.spec.Tokens[place].ID
+	if ok {
+		b.raw.pairs.put(last.left, last.right, rank)
+	}
+	return last, rank, ok
+}
+
+// span is a part of a token that is merged by its text.
+type span struct {
+	rank uint32 // id of what it spells with the next span; noRank if no token
+	from int
+}
+
+// lastByText merges a token as tiktoken does.
+func (b *builder) lastByText(text []byte) (pair, bool) {
+	spans := make([]span, len(text), len(text)+2)
+	for i := range spans {
+		spans[i].from = i
+	}
+	end := func(i int) int {
+		if i < len(spans) {
+			return spans[i].from
+		}
+		return len(text)
+	}
+	update := func(i int) {
+		spans[i].rank = noRank
+		if i+1 < len(spans) {
+			if place, ok := b.find(text[spans[i].from:end(i+2)]); ok {
+				spans[i].rank = b.spec.Tokens[place].ID
+			}
+		}
+	}
+	for i := range spans {
+		update(i)
+	}
+	for len(spans) > 2 {
+		at := 0
+		for i := range spans {
+			if spans[i].rank < spans[at].rank {
+				at = i
+			}
+		}
+		if spans[at].rank == noRank {
+			return pair{}, false
+		}
+		spans = append(spans[:at+1], spans[at+2:]...)
+		update(at)
+		if at > 0 {
+			update(at - 1)
+		}
+	}
+	left, _ := b.find(text[:end(1)])
+	right, _ := b.find(text[end(1):])
+	return pair{left, right}, true
+}
+
 // build makes the vocabulary whose first nodes are symbols (places); extra are ids of
 // symbols that no merge knows. It also gives the node of each place, or goneNode.
 func (b *builder) build(symbols, extra []uint32, begin func(dst []uint32, text []byte) ([]uint32, bool)) (*vocabulary, []uint32) {
@@ -149,16 +207,20 @@ func (b *builder) build(symbols, extra []uint32, begin func(dst []uint32, text [
 	made := make([]uint32, b.ranks) // by rank: place+1
 	lasts := make([]pair, len(b.spec.Tokens))
 	reached := 0
-	for i := range b.spec.Tokens {
-		place := uint32(i)
-		if nodeOf[place] != goneNode {
+	lastOf := b.lastPair
+	if b.spec.Ranks {
+		lastOf = b.lastRanked
+	}
+	for _, entry := range b.byID {
+		place := entry - 1
+		if entry == 0 || nodeOf[place] != goneNode {
 			continue
 		}
 		var ok bool
 		if b.nodes, ok = begin(b.nodes[:0], b.text(place)); !ok {
 			continue
 		}
-		last, rank, ok := b.lastPair(place, b.nodes)
+		last, rank, ok := lastOf(place, b.nodes)
 		if ok {
 			made[rank], lasts[place] = place+1, last
 			reached++
