@@ -92,6 +92,14 @@ func TestFamilyCommandsStart(t *testing.T) {
 	f("--worker-urls http://w1:8000 --api-key sk-0123456789abcdef --dp-aware", func(c *configs.Config) bool {
 		return c.Auth.Keys[0].Key.Reveal() == "sk-0123456789abcdef" && c.Pools[0].Secret.Reveal() == "sk-0123456789abcdef" && c.Pools[0].Replicas[0].Ranks == 1
 	})
+	f("--worker-urls http://w1:8000 --tokenizer-path /models/q --model-path testdata --chat-template t.jinja --block-size 64"+
+		" --tokenizer-cache-enable-l1 --tokenizer-cache-l1-max-memory 104857600 --tool-call-parser qwen25 --reasoning-parser qwen3", func(c *configs.Config) bool {
+		t := c.Pools[0].Tokenizer
+		return t.Path == "/models/q" && t.ChatTemplate == "t.jinja" && t.BlockSize == 64 && t.Memo == 100<<20 &&
+			t.ToolCallParser == "qwen25" && t.ReasoningParser == "qwen3"
+	})
+	f("--worker-urls http://w1:8000 --model-path "+tinyTokenizer, func(c *configs.Config) bool { return c.Pools[0].Tokenizer.Path == tinyTokenizer })
+	f("--worker-urls http://w1:8000 --model-path Qwen/Qwen3-8B", func(c *configs.Config) bool { return c.Pools[0].Tokenizer.Path == "" })
 	f("--worker-urls https://w1:8000 --tls-cert-path a.pem --tls-key-path b.pem --client-cert-path c.pem --client-key-path d.pem --ca-cert-paths e.pem",
 		func(c *configs.Config) bool {
 			return c.Listen.TLS.CertFile == "a.pem" && c.Listen.TLS.KeyFile == "b.pem" &&
