@@ -25,6 +25,7 @@ const (
 	refused                     // not supported, said when compiling
 	differing                   // another text
 	cannot                      // Jinja2 renders it, we end with an error
+	lacking                     // the same, with an error that names what is not supported
 	raised                      // both raise
 	otherError                  // Jinja2 raises, we end with another error
 	doesNotRaise                // Jinja2 raises, we render
@@ -65,14 +66,14 @@ func (y *tally) total(o outcome) int {
 func (y *tally) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "family\ttemplates\tcases\texact\trefused\tdiffering\tcannot\tboth raise\tother error\tdoes not raise\t")
+	fmt.Fprintln(w, "family\ttemplates\tcases\texact\trefused\tdiffering\tcannot\tlacking\tboth raise\tother error\tdoes not raise\t")
 	row := func(name string, templates int, c *[outcomes]int) {
 		sum := 0
 		for _, n := range c {
 			sum += n
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, templates, sum,
-			c[exact], c[refused], c[differing], c[cannot], c[raised], c[otherError], c[doesNotRaise])
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, templates, sum,
+			c[exact], c[refused], c[differing], c[cannot], c[lacking], c[raised], c[otherError], c[doesNotRaise])
 	}
 	var all [outcomes]int
 	count := 0
@@ -112,6 +113,8 @@ func compare(env *jinja.Env, t *template, a *answer, vars []byte) (outcome, stri
 	}
 	got, err := render(env, t.compiled, vars)
 	switch {
+	case errors.Is(err, jinja.ErrUnsupported) && a.Text != nil:
+		return lacking, err.Error()
 	case err != nil && a.Text != nil:
 		return cannot, err.Error()
 	case errors.Is(err, jinja.ErrRaised):
@@ -155,6 +158,7 @@ func TestTemplates(t *testing.T) {
 	report.fail(t, doesNotRaise, "do not raise")
 	report.fail(t, differing, "differ")
 	report.fail(t, cannot, "cannot be rendered")
+	report.fail(t, lacking, "lack something")
 }
 
 func (y *tally) logRefusals(t *testing.T) {

@@ -9,6 +9,7 @@ whitespace control. A line has: template (the source), vars (JSON text), text or
 
 import json
 import random
+import re
 import sys
 import warnings
 
@@ -42,9 +43,9 @@ FILTERS = [
     "round", "round(1)", "round(1, 'floor')", "round(0, 'ceil')", "safe", "sort", "sort(reverse=true)", "sort(attribute='role')", "sort(case_sensitive=true)",
     "string", "sum", "sum(attribute='n')", "sum(start=10)", "title", "tojson", "tojson(indent=2)", "tojson(ensure_ascii=true)",
     "tojson(separators=(',', ':'))", "tojson(sort_keys=true)", "tojson(indent=1, separators=('; ', '= '))", "trim", "trim('a')", "truncate(5)", "truncate(7, true, '..')",
-    "truncate(8, leeway=0)", "unique | list", "upper", "urlencode", "wordcount", "wordwrap(5)", "batch(2) | list", "batch(2, 'x') | list", "slice(2) | list",
+    "truncate(8, leeway=0)", "unique | list", "upper", "urlencode", "wordcount", "batch(2) | list", "batch(2, 'x') | list", "slice(2) | list",
     "slice(3, 'x') | list", "groupby('role') | list | length", "indent", "indent(2)", "indent(1, true)", "indent('> ')", "indent(2, blank=true)", "attr('upper')",
-    "striptags", "format(1)", "format('x', 2)", "filesizeformat", "forceescape", "xmlattr", "pprint", "nosuchfilter",
+    "striptags", "format(1)", "format('x', 2)", "filesizeformat", "forceescape", "xmlattr", "nosuchfilter",
 ]
 
 METHODS = [
@@ -52,9 +53,9 @@ METHODS = [
     "splitlines()", "splitlines(true)", "startswith('H')", "startswith(('a', 'H'))", "endswith('d')", "endswith('')", "replace('l', 'L')", "replace('l', 'L', 1)",
     "replace('', '.')", "find('o')", "find('zz')", "rfind('o')", "index('o')", "count('l')", "count('')", "join(['x', 'y'])", "join(l)", "join(ls)", "join(d)", "title()", "capitalize()",
     "swapcase()", "isdigit()", "isalpha()", "isalnum()", "isspace()", "isupper()", "islower()", "isnumeric()", "isdecimal()", "isidentifier()", "istitle()", "isascii()", "zfill(5)", "center(9, '*')", "ljust(9)",
-    "rjust(9, '.')", "partition(',')", "rpartition(',')", "removeprefix('He')", "removesuffix('ld')", "casefold()", "expandtabs(4)", "encode()", "format(1, 2)", "format(a=1)",
+    "rjust(9, '.')", "partition(',')", "rpartition(',')", "removeprefix('He')", "removesuffix('ld')", "expandtabs(4)", "encode()", "format(1, 2)", "format(a=1)",
     "items()", "keys()", "values()", "get('a')", "get('q')", "get('q', 'D')", "items() | list", "keys() | list", "values() | list", "copy()", "pop('a')", "pop()", "update({})", "append(1)",
-    "index(1)", "count(1)", "clear()", "setdefault('a', 1)", "translate({})", "bit_length()", "is_integer()", "nosuch()", "real", "upper", "__class__", "a", "a.b.c", "items", "role", "0", "conjugate()", "as_integer_ratio()", "hex()",
+    "index(1)", "count(1)", "clear()", "setdefault('a', 1)", "nosuch()", "upper", "__class__", "a", "a.b.c", "items", "role", "0",
 ]
 
 TESTS = [
@@ -69,14 +70,14 @@ SENSIBLE = {
     "string": (
         ["s", "t", "u", "e", "h", "p", "'A b c'", "'it\\'s'", "'\\n'", "ls[0]", "ms[0].role", "d.a"],
         ("capitalize", "center", "default", "escape", "e", "first", "float", "int", "last", "length", "count", "list", "lower", "replace", "reverse", "safe", "string", "title", "tojson",
-         "trim", "truncate", "upper", "urlencode", "wordcount", "wordwrap", "batch", "indent", "striptags", "join", "forceescape"),
+         "trim", "truncate", "upper", "urlencode", "wordcount", "batch", "indent", "striptags", "join", "forceescape"),
         ("upper", "lower", "strip", "lstrip", "rstrip", "split", "rsplit", "splitlines", "startswith", "endswith", "replace", "find", "rfind", "count", "join", "title", "capitalize",
-         "swapcase", "is", "zfill", "center", "ljust", "rjust", "partition", "rpartition", "remove", "casefold", "expandtabs", "format", "role", "a"),
+         "swapcase", "is", "zfill", "center", "ljust", "rjust", "partition", "rpartition", "remove", "expandtabs", "format", "role", "a"),
     ),
     "number": (
         ["i", "z", "m", "big", "f", "g", "k", "w", "y", "1", "2.0", "10", "l[0]", "2**70", "1e3", "0.1"],
         ("abs", "default", "float", "int", "round", "string", "tojson", "filesizeformat", "e"),
-        ("is_integer", "bit_length", "real", "conjugate", "nosuch", "a"),
+        ("nosuch", "a", "upper"),
     ),
     "list": (
         ["l", "ls", "lx", "le", "ll", "ms", "[1, 2]", "['a', 'b']", "(1, 2)", "range(3)", "[none, true, 1.0]", "ms[1:]", "d.items()", "dd.keys()"],
@@ -120,7 +121,7 @@ class Maker:
                 text = f"{self.wrap(text)} | {self.pick([f for f in FILTERS if f.startswith(filters)])}"
             elif what < 0.7:
                 text = f"{self.wrap(text)}.{self.pick([m for m in METHODS if m.startswith(methods)])}"
-            elif what < 0.8 and kind in ("string", "list"):
+            elif what < 0.8 and kind in ("string", "list") and not self.constant(text):
                 text = f"{self.wrap(text)}[{self.pick(['0', '-1', '1:', ':-1', '::-1', ':2', '-2:', '::2', '1:9:2', '5:1:-2', '-100:100'])}]"
             elif what < 0.9:
                 text = f"{self.wrap(text)} {self.pick(BINARY)} {self.wrap(self.pick(atoms))}"
@@ -140,12 +141,12 @@ class Maker:
         if kind < 0.25:
             return f"{inner} {self.pick(BINARY)} {self.expression(depth - 2)} {self.pick(BINARY)} {self.atom()}"
         if kind < 0.27:
-            return f"{self.pick(['i', 'm', 'f', 'y', '2', '0', 'z', 's', '-2'])} ** {self.pick(['2', '3', '-1', '0.5', 'm', 'z', 'n'])}"
+            return f"{self.pick(['i', 'm', 'f', 'y', '2', '0', 'z', 's'])} ** {self.pick(['2', '3', '-1', '0.5', 'm', 'z', 'n'])}"
         if kind < 0.50:
             return f"{self.wrap(inner)} | {self.pick(FILTERS)}"
         if kind < 0.66:
             return f"{self.wrap(inner)}.{self.pick(METHODS)}"
-        if kind < 0.76:
+        if kind < 0.76 and not self.constant(inner):
             return f"{self.wrap(inner)}{self.pick(SUBSCRIPTS)}"
         if kind < 0.86:
             return f"{self.wrap(inner)} is {self.pick(['', '', 'not '])}{self.pick(TESTS)}"
@@ -159,8 +160,13 @@ class Maker:
             return "{" + f"'k': {inner}, {self.pick(['1', 's', 'none', '(1, 2)', '1.0', 'true'])}: {self.atom()}" + "}"
         return f"({inner}, {self.atom()})"
 
+    def constant(self, text):
+        """Whether Jinja2 may compute an expression when compiling. Slices are then
+        attempted in another way, which yields undefined instead of raising."""
+        return not any(word in VARIABLES for word in re.findall(r"[a-z]+", re.sub(r"'[^']*'", "", text)))
+
     def wrap(self, text):
-        plain = text.replace("_", "").isalnum() or text[0] in "['\"(" and text.count(text[0]) == 1
+        plain = text.replace("_", "").isalnum() or text in LITERALS and text[0] in "['\"({"
         return text if plain and not text[0].isdigit() else f"({text})"
 
     def tag(self, text):

@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -19,7 +20,8 @@ const (
 	hostileHeap   = 768 << 20
 )
 
-// attack is a template, or a request, that tries to crash, hang or bloat.
+// attack is a template, or a request, that tries to crash, hang or bloat, or to get at
+// what lies behind the values.
 type attack struct {
 	name   string
 	source string
@@ -45,8 +47,8 @@ func attacks() []attack {
 		{"string of a huge number of times", `{{ 'a' * 10**30 }}`, "", true},
 		{"list of a billion", `{% set x = [1] * 10**9 %}{{ x | length }}`, "", true},
 		{"list of lists", `{% set x = [[0] * 100000] * 100000 %}{{ x }}`, "", true},
-		{"power", `{{ 2**10**9 }}`, "", true},
-		{"power of powers", `{{ 9**9**9**9 }}`, "", true},
+		{"power", `{{ 2**(10**9) }}`, "", true},
+		{"power of powers", `{{ 9**(9**(9**9)) }}`, "", true},
 		{"squared again and again", `{% set ns = namespace(n=10) %}{% for i in range(60) %}{% set ns.n = ns.n * ns.n %}{% endfor %}{{ ns.n }}`, "", true},
 		{"shift by multiplication of big integers", `{% set ns = namespace(n=n) %}{% for i in range(100000) %}{% set ns.n = ns.n * n %}{% endfor %}{{ ns.n }}`, `{"n":` + strings.Repeat("9", 4000) + `}`, true},
 		{"float overflow", `{{ 10.0**400 }}`, "", true},
@@ -69,7 +71,7 @@ func attacks() []attack {
 		{"string grown by replacing", `{% set ns = namespace(s='aa') %}{% for i in range(64) %}{% set ns.s = ns.s | replace('a', ns.s) %}{% endfor %}{{ ns.s | length }}`, "", true},
 		{"string grown by a replace method", `{% set ns = namespace(s='aa') %}{% for i in range(64) %}{% set ns.s = ns.s.replace('', ns.s) %}{% endfor %}{{ ns.s | length }}`, "", true},
 		{"string grown by tojson", `{% set ns = namespace(s='"\\') %}{% for i in range(64) %}{% set ns.s = ns.s | tojson %}{% endfor %}{{ ns.s | length }}`, "", true},
-		{"string grown by indenting", `{% set s = '\n' * 100000 %}{{ s | indent(100000) }}`, "", true},
+		{"string grown by indenting", `{% set s = 'x\n' * 100000 %}{{ s | indent(100000) }}`, "", true},
 		{"string grown by escaping", `{% set s = '&' * 10000000 %}{{ (s | e | e | e | e | e | e | e | e) | length }}`, "", true},
 		{"string grown in a set block", `{% set ns = namespace(s='ab') %}{% for i in range(64) %}{% set t %}{{ ns.s }}{{ ns.s }}{% endset %}{% set ns.s = t %}{% endfor %}`, "", true},
 		{"long strings kept in a list", `{% set ns = namespace(l=[]) %}{% set s = 'a' * 1000000 %}{% for i in range(100000) %}{% set ns.l = ns.l + [s ~ i] %}{% endfor %}`, "", true},
@@ -116,9 +118,9 @@ func attacks() []attack {
 		{"huge lipsum", `{{ lipsum(n=10**9) }}`, "", true},
 		{"strftime of much", `{% set f = '%c' * 100000 %}{% for i in range(100000) %}{% set x = strftime_now(f) %}{% endfor %}`, "", true},
 
-		{"attribute through format", `{{ '{0.__class__}'.format(1) }}`, "", true},
-		{"attribute through format_map", `{{ '{a.__class__}'.format_map({'a': 1}) }}`, "", true},
-		{"item through format", `{{ '{0[__class__]}'.format({}) }}`, "", true},
+		{"attribute through format", `{{ '{0.__class__}'.format(1) }}`, "", false},
+		{"attribute through format_map", `{{ '{a.__class__}'.format_map({'a': 1}) }}`, "", false},
+		{"item through format", `{{ '{0[__class__]}'.format({}) }}`, "", false},
 		{"class of a string", `{{ ''.__class__.__mro__ }}`, "", true},
 		{"class of a list by name", `{{ []['__class__']['__base__'] }}`, "", true},
 		{"class through attr", `{{ (() | attr('__class__')) | attr('__base__') | string | length + raise_exception('end') }}`, "", true},
@@ -149,7 +151,7 @@ func attacks() []attack {
 		{"many nots", "{{ " + strings.Repeat("not ", 100000) + "1 }}", "", true},
 		{"many minuses", "{{ " + strings.Repeat("-", 100000) + "1 }}", "", true},
 		{"many powers", "{{ 1" + strings.Repeat("**1", 100000) + " }}", "", true},
-		{"many pluses", "{{ 1" + strings.Repeat("+1", 100000) + " }}", "", true},
+		{"many pluses", "{{ 1" + strings.Repeat("+1", 100000) + " }}", "", false},
 		{"many filters", "{{ 'a'" + strings.Repeat("|trim", 100000) + " }}", "", true},
 		{"many attributes", "{{ a" + strings.Repeat(".a", 100000) + " }}", "", true},
 		{"many calls", "{{ a" + strings.Repeat("()", 100000) + " }}", "", true},
@@ -194,6 +196,8 @@ func (a *attack) run(t *testing.T) {
 	t.Logf("%d bytes, heap +%d MiB, %d MiB allocated, error %.200v",
 		len(output), grown>>20, (after.TotalAlloc-before.TotalAlloc)>>20, err)
 	switch {
+	case bytes.Contains(output, []byte("class")):
+		t.Errorf("got at a class: %.100q", output)
 	case err == nil && a.raises:
 		t.Errorf("rendered %d bytes: %.100q", len(output), output)
 	case len(output) > hostileOutput:

@@ -41,7 +41,7 @@ func TestMutations(t *testing.T) {
 		o, what := compare(env, entry, a, variables(entry.Tokens, []byte(a.Vars)))
 		counts.add(entry, o)
 		report.add(o, a, what)
-		if o == differing || o == cannot || o == doesNotRaise {
+		if o == differing || o == cannot || o == lacking || o == doesNotRaise {
 			if err := differences.Encode(map[string]any{"answer": a, "what": what}); err != nil {
 				t.Fatal(err)
 			}
@@ -52,6 +52,7 @@ func TestMutations(t *testing.T) {
 	report.log(t, doesNotRaise, "do not raise")
 	report.fail(t, differing, "differ")
 	report.fail(t, cannot, "cannot be rendered")
+	report.fail(t, lacking, "lack something")
 }
 
 // askOracle runs a script of the oracle and calls do with its answers.

@@ -39,6 +39,7 @@ func TestOwnTemplates(t *testing.T) {
 	report.fail(t, doesNotRaise, "do not raise")
 	report.fail(t, differing, "differ")
 	report.fail(t, cannot, "cannot be rendered")
+	report.fail(t, lacking, "lack something")
 	if n := counts.total(refused); n > 0 {
 		t.Errorf("%d renderings refused", n)
 	}
