@@ -379,7 +379,18 @@ class Builder:
         self.json_model("unigram_albert", lambda: self.unigram(japanese, "albert"), fast, built=True, stand_in="sentencepiece's test vocabulary")
         self.json_model("bert", lambda: self.bert(True), fast, built=True)
         self.json_model("bert_cased", lambda: self.bert(False), fast, built=True, stand_in="vocabulary of the uncased model")
+        self.classes(jurassic, english)
         self.ranks()
+
+    def classes(self, jurassic: pathlib.Path, english: pathlib.Path) -> None:
+        """The same files as an engine reads them where config.json names the type."""
+        about = {"built": True, "stand_in": "as above, rebuilt by transformers"}
+        for name, build, tokenizer_class, model_type in (
+            ("bert_typed", lambda: self.bert(True), "BertTokenizer", "bert"),
+            ("xlmr_typed", lambda: self.unigram(jurassic, "xlmr"), "XLMRobertaTokenizer", "xlm-roberta"),
+            ("t5_typed", lambda: self.unigram(english, "t5"), "T5Tokenizer", "t5"),
+        ):
+            self.json_model(name, build, {"tokenizer_class": tokenizer_class}, model_type=model_type, **about)
 
     def ranks(self) -> None:
         """Folders with a file of ranks; the pattern is not in the file."""
@@ -389,12 +400,15 @@ class Builder:
             load = lambda name=name: npm_ranks(encoders / f"{name}.json")[0]
             config = {"tokenizer_class": "PreTrainedTokenizerFast"}
             config["added_tokens_decoder"] = {str(i): added(i, t) for t, i in specials.items()}
-            self.ranks_model(name, f"{name}.tiktoken", load, pattern, specials, config)
+            # Without code of its own a file of ranks has the pattern of cl100k: the other is
+            # there for the speed of tiktoken only.
+            self.ranks_model(name, f"{name}.tiktoken", load, pattern, specials, config, peer=pattern != CL100K)
         texts = "[BOS] [EOS] <|im_end|> <|im_user|> <|im_assistant|> <|start_header_id|> <|end_header_id|> [EOT] <|im_system|>"
-        specials = {t: 163584 + i for i, t in enumerate(texts.split())}
+        names = texts.split() + [f"<|reserved_token_{163584 + i}|>" for i in range(9, 256)]
+        specials = {t: 163584 + i for i, t in enumerate(names)}
         config = {"tokenizer_class": "TikTokenTokenizer", "bos_token": "[BOS]", "eos_token": "[EOS]"}
         config["auto_map"] = {"AutoTokenizer": ["tokenization_kimi.TikTokenTokenizer", None]}
-        config["added_tokens_decoder"] = {str(i): added(i, t) for t, i in specials.items()}
+        config["added_tokens_decoder"] = {str(i): added(i, t) for t, i in list(specials.items())[:9]}
         self.ranks_model("kimi_k2", "tiktoken.model", self.kimi_ranks, KIMI, specials, config, stand_in="vocabulary of o200k_base")
         self.tekken("tekken_240718", "tekken_240718.json")
         self.tekken("tekken_240911", "tekken_240911.json")

@@ -84,6 +84,7 @@ type About struct {
 	StandIn  string            `json:"stand_in"`   // whose vocabulary it has, when not its own
 	Built    bool              `json:"built"`      // tokenizer.json built from the official vocabulary
 	Optional bool              `json:"optional"`   // may be refused
+	Peer     bool              `json:"peer"`       // only for the speed of tiktoken
 	Pattern  string            `json:"pattern"`    // of a file of ranks
 	Specials map[string]uint32 `json:"specials"`   // of a file of ranks
 }
@@ -106,6 +107,9 @@ func (c Cache) Models() ([]Model, error) {
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot read model %q: %w", m.Name, err)
+		}
+		if m.Peer {
+			continue
 		}
 		models = append(models, m)
 	}

@@ -1,14 +1,14 @@
 """The Python side of the oracle: encodes texts with the official tokenizers.
 
-encode.py batch MODEL TEXTS OUT    every set of TEXTS, in every mode, by every oracle of the model
+encode.py batch MODEL TEXTS OUT    every set of TEXTS, in every mode, by the oracle that rules
 encode.py serve MODEL ORACLE MODE  texts from standard input, ids to standard output, until it ends
 
 A text is its length (uint32, little endian) and its bytes; ids are their count and
-themselves (uint32). A file of OUT is named SET.ORACLE.MODE. The sweeps over all of
-Unicode, two thirds of all text, are encoded once: in plain mode, by the oracle that rules.
+themselves (uint32). A file of OUT is named SET.ORACLE.MODE.
 
 Modes: plain adds nothing, special adds what the post-processor adds, typed leaves special
-tokens in the text as ordinary text (only for sets that have any).
+tokens in the text as ordinary text (only for sets that have any). What special adds does
+not depend on the text, so long texts are encoded in plain mode only.
 """
 
 import array
@@ -23,7 +23,7 @@ os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 os.environ["HF_HUB_OFFLINE"] = "1"
 CHUNK = 256
 TYPED_SETS = ("added", "chat")
-SWEEPS = ("sweep", "contexts")
+LONG = ("sweep", "contexts", "agent")
 
 
 def read_texts(path: pathlib.Path) -> list[str]:
@@ -106,13 +106,14 @@ ORACLES = {"huggingface": (Tokenizers, Auto), "tiktoken": (Tiktoken,), "tekken":
 
 
 def modes_of(name: str) -> tuple[str, ...]:
-    if name in SWEEPS:
+    if name in LONG or name.endswith("0k"):
         return ("plain",)
     return ("plain", "special", "typed") if name in TYPED_SETS else ("plain", "special")
 
 
 def rules(oracle: str, about: dict) -> bool:
-    """transformers is what engines call, where a config.json names the model's type."""
+    """transformers is what engines call, where a config.json names the model's type;
+    without one the library reads tokenizer.json as it is."""
     return oracle not in ("hf", "auto") or (oracle == "auto") == ("model_type" in about)
 
 
@@ -121,14 +122,10 @@ def batch(folder: pathlib.Path, texts: pathlib.Path, out: pathlib.Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     sets = {p.stem: read_texts(p) for p in sorted(texts.glob("*.texts"))}
     for make in ORACLES[about["kind"]]:
-        try:
-            oracle = make(folder, about)
-        except Exception as e:  # transformers refuses some folders: said, not fatal
-            (out / f"refused.{make.name}").write_text(f"{type(e).__name__}: {e}"[:400])
+        if not rules(make.name, about):
             continue
+        oracle = make(folder, about)
         for name, found in sets.items():
-            if name in SWEEPS and not rules(oracle.name, about):
-                continue
             for mode in modes_of(name):
                 write_ids(out / f"{name}.{oracle.name}.{mode}", oracle, found, mode)
 

@@ -33,10 +33,8 @@ func TestSweepHasEveryScalarValue(t *testing.T) {
 	t.Parallel()
 	seen := make([]bool, utf8.MaxRune+1)
 	for _, text := range sweep() {
-		for rest := text; len(rest) > 0; {
-			c, n := utf8.DecodeRune(rest[1:])
+		for _, c := range string(text) {
 			seen[c] = true
-			rest = rest[1+n+2:]
 		}
 	}
 	for c := range seen {

@@ -186,9 +186,9 @@ func Documents(text []byte, n int) [][]byte {
 }
 
 // maxAgent bounds the text of the agents' prompts, in bytes.
-const maxAgent = 4 << 20
+const maxAgent = 1 << 20
 
-// Agent is the longest prompt of every session of the agents' trace, up to 4 MiB.
+// Agent is the longest prompt of every session of the agents' trace, up to 1 MiB.
 func (s Sources) Agent() (Set, error) {
 	t, err := trace.Open(s.AgentText)
 	if err != nil {
