@@ -41,23 +41,29 @@ func (r *run) sum(a, b value.Value) value.Value {
 	return r.raise("cannot add %s and %s", typeName(a), typeName(b))
 }
 
-// arithmetic is one of the other operators.
-func (r *run) arithmetic(kind op, a, b value.Value) value.Value {
+// arithmetic is one of the other operators, by its character.
+func (r *run) arithmetic(operator byte, a, b value.Value) value.Value {
 	if r.err != nil {
 		return value.Value{}
 	}
-	x, y := a.Kind(), b.Kind()
-	if isNumber(x) && isNumber(y) {
-		return r.number(operatorOf[kind], a, b)
+	if x, ok := a.Small(); ok {
+		if y, ok := b.Small(); ok {
+			if v, done := r.ints(operator, x, y); done {
+				return v
+			}
+		}
 	}
+	x, y := a.Kind(), b.Kind()
 	switch {
-	case kind == opMod && a.IsMarkup():
+	case isNumber(x) && isNumber(y):
+		return r.number(operator, a, b)
+	case operator == '%' && a.IsMarkup():
 		return r.unsupported("formatting of markup")
-	case kind == opMod && x == value.String:
+	case operator == '%' && x == value.String:
 		return r.percent(a, b)
-	case kind == opMul && (y == value.Int || y == value.Bool):
+	case operator == '*' && (y == value.Int || y == value.Bool):
 		return r.repeat(a, b)
-	case kind == opMul && (x == value.Int || x == value.Bool):
+	case operator == '*' && (x == value.Int || x == value.Bool):
 		return r.repeat(b, a)
 	}
 	return r.raise("unsupported operand types: %s and %s", typeName(a), typeName(b))

@@ -16,6 +16,31 @@ type attribute struct {
 	hidden  bool // Python has it, and the sandbox forbids it
 	changes bool // a method that changes lists
 	updates bool // a method that changes dicts
+	loop    loopField
+}
+
+// loopField is an attribute of the variable "loop".
+type loopField uint8
+
+const (
+	noField loopField = iota
+	loopIndex
+	loopIndex0
+	loopFirst
+	loopLast
+	loopLength
+	loopRevindex
+	loopRevindex0
+	loopDepth
+	loopDepth0
+	loopPrevitem
+	loopNextitem
+)
+
+var loopFields = map[string]loopField{
+	"index": loopIndex, "index0": loopIndex0, "first": loopFirst, "last": loopLast, "length": loopLength,
+	"revindex": loopRevindex, "revindex0": loopRevindex0, "depth": loopDepth, "depth0": loopDepth0,
+	"previtem": loopPrevitem, "nextitem": loopNextitem,
 }
 
 // newAttribute looks a name up. Methods of the sort that only exist in Python are
@@ -26,7 +51,7 @@ func newAttribute(name string, t *tables) *attribute {
 	return &attribute{
 		name: name, str: t.str[name], dict: t.dict[name], list: t.list[name], tuple: t.tuple[name],
 		hidden:  strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__"),
-		changes: listChanges[name], updates: dictUpdates[name],
+		changes: listChanges[name], updates: dictUpdates[name], loop: loopFields[name],
 	}
 }
 
@@ -49,6 +74,17 @@ func (r *run) getattr(obj value.Value, a *attribute) value.Value {
 		}
 	case value.Undefined:
 		return r.raise("attribute %q of undefined", a.name)
+	case value.Other:
+		switch x := obj.Ext().(type) {
+		case *loopState:
+			if a.loop != noField {
+				return r.loopField(x, a.loop)
+			}
+		case *namespace:
+			if !a.hidden {
+				return x.attrs.Get(a.name)
+			}
+		}
 	}
 	v, _ := r.pythonAttr(obj, a)
 	return v
@@ -120,7 +156,7 @@ func (r *run) otherAttr(obj value.Value, a *attribute) (v value.Value, ok bool) 
 	case *namespace:
 		return x.attrs.Get(a.name), x.attrs.Has(a.name)
 	case *loopState:
-		return r.loopAttr(obj, x, a.name)
+		return r.loopAttr(obj, x, a)
 	case *macroValue:
 		return r.macroAttr(x, a.name)
 	case *rangeValue:
@@ -171,39 +207,46 @@ func (r *run) macroAttr(x *macroValue, name string) (v value.Value, ok bool) {
 }
 
 // loopAttr is an attribute of the variable "loop".
-func (r *run) loopAttr(obj value.Value, s *loopState, name string) (v value.Value, ok bool) {
-	switch name {
-	case "index":
-		return r.m.NewInt(int64(s.index0 + 1)), true
-	case "index0":
-		return r.m.NewInt(int64(s.index0)), true
-	case "first":
-		return value.NewBool(s.index0 == 0), true
-	case "last":
-		_, more := s.peek(r)
-		return value.NewBool(!more), true
-	case "length":
-		return r.m.NewInt(int64(s.total(r))), true
-	case "revindex":
-		return r.m.NewInt(int64(s.total(r) - s.index0)), true
-	case "revindex0":
-		return r.m.NewInt(int64(s.total(r) - s.index0 - 1)), true
-	case "depth":
-		return r.m.NewInt(int64(s.depth0 + 1)), true
-	case "depth0":
-		return r.m.NewInt(int64(s.depth0)), true
-	case "previtem":
-		if s.index0 == 0 {
-			return v, true
-		}
-		return s.before, true
-	case "nextitem":
-		v, _ = s.peek(r)
-		return v, true
-	case "cycle", "changed":
-		return r.bind(obj, name, loopMethod(name))
+func (r *run) loopAttr(obj value.Value, s *loopState, a *attribute) (v value.Value, ok bool) {
+	switch {
+	case a.loop != noField:
+		return r.loopField(s, a.loop), true
+	case a.name == "cycle" || a.name == "changed":
+		return r.bind(obj, a.name, loopMethod(a.name))
 	}
 	return v, false
+}
+
+func (r *run) loopField(s *loopState, field loopField) value.Value {
+	n := s.index0
+	switch field {
+	case loopFirst:
+		return value.NewBool(n == 0)
+	case loopLast:
+		_, more := s.peek(r)
+		return value.NewBool(!more)
+	case loopPrevitem:
+		if n == 0 {
+			return value.Value{}
+		}
+		return s.before
+	case loopNextitem:
+		v, _ := s.peek(r)
+		return v
+	case loopIndex:
+		n++
+	case loopLength:
+		n = s.total(r)
+	case loopRevindex:
+		n = s.total(r) - n
+	case loopRevindex0:
+		n = s.total(r) - n - 1
+	case loopDepth:
+		n = s.depth0 + 1
+	case loopDepth0:
+		n = s.depth0
+	}
+	return value.NewInt(int64(n))
 }
 
 // getitem is "obj[key]": the item, else the attribute.

@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 
 	"penstock/routing/chattemplate/value"
@@ -11,6 +12,11 @@ import (
 func (r *run) compare(op token, a, b value.Value) bool {
 	if r.err != nil {
 		return false
+	}
+	if x, ok := a.Small(); ok && op <= tokenLe {
+		if y, ok := b.Small(); ok {
+			return holds(op, cmp.Compare(x, y))
+		}
 	}
 	switch op {
 	case tokenEq:
@@ -23,10 +29,16 @@ func (r *run) compare(op token, a, b value.Value) bool {
 		return !r.contains(b, a)
 	}
 	n, ok := r.order(a, b)
-	if !ok {
-		return false
-	}
+	return ok && holds(op, n)
+}
+
+// holds reports whether an order is what an operator asks for.
+func holds(op token, n int) bool {
 	switch op {
+	case tokenEq:
+		return n == 0
+	case tokenNe:
+		return n != 0
 	case tokenLt:
 		return n < 0
 	case tokenLe:

@@ -24,8 +24,11 @@ func (c *compiler) expr(n *node, at place) expr {
 	case opSum, opConcat:
 		return c.joined(n, at)
 	case opSub, opMul, opDiv, opFloorDiv, opMod, opPow:
-		left, right, kind := c.expr(n.left, at), c.expr(n.right, at), n.op
-		return func(r *run) value.Value { return r.arithmetic(kind, left(r), right(r)) }
+		left, right, operator := c.expr(n.left, at), c.expr(n.right, at), operatorOf[n.op]
+		return func(r *run) value.Value {
+			a := left(r)
+			return r.arithmetic(operator, a, right(r))
+		}
 	case opNeg, opPos:
 		operand, negate := c.expr(n.left, at), n.op == opNeg
 		return func(r *run) value.Value { return r.signed(operand(r), negate) }

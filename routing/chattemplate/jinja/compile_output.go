@@ -109,8 +109,7 @@ func (r *run) sumFrom(v value.Value, terms []term) value.Value {
 	return v
 }
 
-// joined compiles a sum or a concatenation as a value. Strings are put together at the
-// end of the output and copied from there once.
+// joined compiles a sum or a concatenation as a value.
 func (c *compiler) joined(n *node, at place) expr {
 	if n.op == opConcat {
 		write := c.emit(n, at)
@@ -122,21 +121,39 @@ func (c *compiler) joined(n *node, at place) expr {
 	}
 	terms := c.terms(n, at)
 	return func(r *run) value.Value {
-		v := terms[0].value(r)
-		if !v.IsText() {
-			return r.sumFrom(v, terms[1:])
-		}
-		start := len(r.out)
-		r.out = append(r.out, v.Bytes()...)
-		for i := range terms[1:] {
-			v := terms[i+1].value(r)
+		base, size := len(r.stack), 0
+		for i := range terms {
+			v := terms[i].value(r)
 			if !v.IsText() {
-				return r.sumFrom(r.sum(r.capture(start), v), terms[i+2:])
+				return r.sumOthers(base, v, terms[i+1:])
 			}
-			r.out = append(r.out, v.Bytes()...)
+			size += len(v.Bytes())
+			r.push(v)
 		}
-		return r.capture(start)
+		t := r.text(size)
+		if r.err == nil {
+			n := 0
+			for _, v := range r.stack[base:] {
+				n += copy(t[n:], v.Bytes())
+			}
+		}
+		r.pop(base)
+		return value.NewString(t)
 	}
+}
+
+// sumOthers goes on with a sum of strings on the stack, of which v is none.
+func (r *run) sumOthers(base int, v value.Value, terms []term) value.Value {
+	if before := r.stack[base:]; len(before) > 0 {
+		total := before[0]
+		for _, s := range before[1:] {
+			total = r.sum(total, s)
+		}
+		v = r.sum(total, v)
+	}
+	v = r.sumFrom(v, terms)
+	r.pop(base)
+	return v
 }
 
 // print writes str(v).

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"os"
 	"testing"
-
-	"penstock/routing/chattemplate/value"
 )
 
 // goldenCase is what Jinja2 makes of a snippet; testdata/gen.py writes them.
@@ -71,5 +69,3 @@ func TestRendersAsJinja2Does(t *testing.T) {
 	}
 	t.Logf("%d of %d refused", refused, len(cases))
 }
-
-var _ = value.NewNone

@@ -43,12 +43,16 @@ func (f *filterSpec) apply(r *run, name string, v value.Value, a arguments) valu
 	if f.raw != nil {
 		return f.raw(r, v, a)
 	}
-	var room [6]value.Value
-	p := room[:len(f.params)]
-	if !r.bindArgs(name, a, p, f.required, f.params...) {
-		return value.Value{}
+	base := len(r.stack)
+	for range f.params {
+		r.push(missing)
 	}
-	return f.call(r, v, p)
+	p := r.stack[base:len(r.stack):len(r.stack)]
+	if len(a.pos)+len(a.names)+f.required == 0 || r.bindArgs(name, a, p, f.required, f.params...) {
+		v = f.call(r, v, p)
+	}
+	r.pop(base)
+	return v
 }
 
 // apply runs a test.

@@ -87,7 +87,7 @@ func isCallable(v value.Value) bool {
 
 // remainder reports whether v % by is want.
 func (r *run) remainder(v, by value.Value, want int64) bool {
-	rest := r.arithmetic(opMod, v, by)
+	rest := r.arithmetic('%', v, by)
 	return r.err == nil && r.equal(rest, value.NewInt(want))
 }
 
