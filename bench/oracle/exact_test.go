@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,7 @@ func load(t *testing.T, m Model) *tokenizer.Model {
 // every oracle of a model, in every mode.
 func TestExact(t *testing.T) {
 	cache, models, sets := setUp(t)
+	var table strings.Builder
 	for _, m := range models {
 		t.Run(m.Name, func(t *testing.T) {
 			ours := load(t, m)
@@ -72,9 +74,10 @@ func TestExact(t *testing.T) {
 					wrong += bad
 				})
 			}
-			t.Logf("%d encodings compared, %d differ", compared, wrong)
+			fmt.Fprintf(&table, "%-16s %8d encodings compared, %d differ\n", m.Name, compared, wrong)
 		})
 	}
+	t.Logf("by the oracles that rule:\n%s", table.String())
 }
 
 // checkSet compares one set, and returns how many encodings it compared with those that

@@ -171,7 +171,7 @@ func quotes(n int) [][]byte {
 	parts := []string{"'", "'", "'", "’", "ʼ", "＇", "s", "S", "ſ", "t", "T", "re", "RE", "rE", "ve", "vE", "m", "M", "ll", "lL", "LL", "d", "D", "K", "İ", "ﬅ", "a", "I", "we", " ", "1", "é", "中", "\n", "''", "_", "-", "\u0301"}
 	out := make([][]byte, 0, n)
 	for range n {
-		var text []byte
+		text := make([]byte, 0, 64)
 		for range 1 + r.IntN(14) {
 			text = append(text, parts[r.IntN(len(parts))]...)
 		}
@@ -205,7 +205,7 @@ func long(n int) [][]byte {
 
 func letters(r *rand.Rand, alphabet string, n int) []byte {
 	from := []rune(alphabet)
-	var out []byte
+	out := make([]byte, 0, n)
 	for range n {
 		out = append(out, string(from[r.IntN(len(from))])...)
 	}
