@@ -3,7 +3,6 @@ package chattemplate
 import (
 	"bytes"
 
-	"penstock/routing/chattemplate/jinja"
 	"penstock/routing/chattemplate/value"
 )
 
@@ -19,8 +18,7 @@ const (
 // comparing renderings. In one all media are texts, so that what it shares with the
 // real one is before all placeholders, even where a template prints images first; and
 // a template that looks ahead for images differs early.
-func (w *Worker) beforeMedia(t *template, c *chat, vars, messages value.Value) Reason {
-	parts := w.format(t) == jinja.FormatParts
+func (w *Worker) beforeMedia(t *template, c *chat, vars, messages value.Value, parts bool) Reason {
 	marked, reason := w.apply(w.spare[0][:0], t, c, vars, w.withMarks(messages, mark))
 	w.spare[0] = marked
 	if reason != "" {

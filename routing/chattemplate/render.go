@@ -29,7 +29,8 @@ func (w *Worker) templateChat(c *chat) Reason {
 	if reason := w.usable(t); reason != "" {
 		return reason
 	}
-	messages, reason := w.conversation(c.messages, w.format(t) == jinja.FormatParts)
+	parts := w.format(t) == jinja.FormatParts
+	messages, reason := w.conversation(c.messages, parts)
 	if reason != "" {
 		return reason
 	}
@@ -45,7 +46,7 @@ func (w *Worker) templateChat(c *chat) Reason {
 		messages = merged
 	}
 	if len(w.media) > 0 {
-		return w.beforeMedia(t, c, vars, messages)
+		return w.beforeMedia(t, c, vars, messages, parts)
 	}
 	w.text, reason = w.apply(w.text[:0], t, c, vars, messages)
 	if reason != "" {

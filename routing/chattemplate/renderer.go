@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"penstock/routing/chattemplate/jinja"
@@ -13,14 +14,16 @@ import (
 
 // Renderer renders requests for one pool. It is immutable.
 type Renderer struct {
-	profile   Profile
-	limits    jinja.Limits
-	encoder   encoder
-	templates templates
-	memory    value.Memory // of the values below; not changed after New
-	special   []variable   // bos_token and its like
-	unknown   []string     // special tokens that tokenizer_config.json does not tell
-	kwargs    value.Value  // the engine's default kwargs, a Dict
+	profile    Profile
+	limits     jinja.Limits
+	encoder    encoder
+	version    version
+	multimodal bool // SGLang: prompts of text go through text once more
+	templates  templates
+	memory     value.Memory // of the values below; not changed after New
+	special    []variable   // bos_token and its like
+	unknown    []string     // special tokens that tokenizer_config.json does not tell
+	kwargs     value.Value  // the engine's default kwargs, a Dict
 	// What vLLM's Anthropic API finds out by trying.
 	mergeSystem    bool   // system messages between turns go to the front
 	disabledEffort string // the reasoning effort of disabled thinking
@@ -62,7 +65,12 @@ func New(files Sources, p Profile) (*Renderer, error) {
 	if r.kwargs, err = r.object("default template kwargs", p.DefaultKwargs); err != nil {
 		return nil, err
 	}
+	r.version = parseVersion(p.Version)
 	r.encoder = chooseEncoder(&p, model)
+	if p.Engine == EngineSGLang {
+		r.encoder = chooseSGLangEncoder(&p, model, config)
+		r.multimodal = isMultimodal(model)
+	}
 	r.templates.read(config, files.ChatTemplate, p.ChatTemplate)
 	r.readSpecialTokens(config)
 	if p.Engine == EngineVLLM {
@@ -128,6 +136,44 @@ func chooseEncoder(p *Profile, model value.Value) encoder {
 		}
 	}
 	return encodeTemplate
+}
+
+// chooseSGLangEncoder follows SGLang's chat_encoding.py; models that it treats in ways
+// of their own count as having an encoder.
+func chooseSGLangEncoder(p *Profile, model, config value.Value) encoder {
+	switch p.ToolCallParser {
+	case "deepseekv41", "deepseekv4", "deepseekv32", "kimi_k3", "muse":
+		return encodeOther
+	}
+	switch string(model.Get("model_type").Bytes()) {
+	case "minimax_m3_vl", "deepseek_v41":
+		return encodeOther
+	}
+	architectures := model.Get("architectures").Items()
+	if len(architectures) == 0 {
+		return encodeTemplate
+	}
+	name := string(architectures[0].Bytes())
+	for _, part := range [...]string{"DeepseekV4", "KimiK3", "Inkling", "HunYuan", "HYV"} {
+		if strings.Contains(name, part) {
+			return encodeOther
+		}
+	}
+	// Text-only requests to such models are decoded to text and encoded again.
+	if isMultimodal(model) && config.Get("clean_up_tokenization_spaces").Truth() {
+		return encodeOther
+	}
+	return encodeTemplate
+}
+
+// isMultimodal reports whether a model takes more than text.
+func isMultimodal(model value.Value) bool {
+	for _, key := range [...]string{"vision_config", "audio_config", "thinker_config", "visual", "vision_tower", "mm_vision_tower", "img_processor"} {
+		if model.Has(key) {
+			return true
+		}
+	}
+	return false
 }
 
 // specialTokens are the names that transformers hands to templates.

@@ -12,6 +12,7 @@ type template struct {
 	compiled   *jinja.Template
 	err        error        // why it is not compiled
 	format     jinja.Format // of contents, as detected
+	sglang     jinja.Format // the same, as SGLang finds it
 	developer  bool         // names the role "developer"
 	generation bool         // has the tag of that name
 	content    bool         // has the word "content", which continue_final_message asks for
@@ -19,6 +20,7 @@ type template struct {
 
 func compile(source []byte) *template {
 	t := &template{
+		sglang:     sglangFormat(source),
 		developer:  bytes.Contains(source, []byte(`"developer"`)) || bytes.Contains(source, []byte(`'developer'`)),
 		generation: bytes.Contains(source, []byte("endgeneration")),
 		content:    bytes.Contains(source, []byte("content")),

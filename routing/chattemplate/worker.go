@@ -78,7 +78,7 @@ func (w *Worker) render(q *Request) Reason {
 	case EngineSGLang:
 		return w.sglang(q.Kind, body)
 	case EngineTRTLLM:
-		return w.trtllm(q.Kind, body)
+		return w.plain(q.Kind, body)
 	default:
 		return w.plain(q.Kind, body)
 	}
@@ -125,14 +125,16 @@ func (w *Worker) vllm(kind Kind, body value.Value) Reason {
 	}
 }
 
-// plain renders what is the same at every engine: text and ids.
+// plain renders what is the same at every engine: ids.
 func (w *Worker) plain(kind Kind, body value.Value) Reason {
-	switch kind {
-	case KindCompletions:
-		return ReasonEngine
-	default:
+	prompt := body.Get("prompt")
+	if kind != KindCompletions || prompt.Kind() != value.List || prompt.Len() == 0 || !absent(body.Get("suffix")) {
 		return ReasonEngine
 	}
+	if first := prompt.Index(0); first.Kind() != value.Int && first.Kind() != value.List {
+		return ReasonEngine
+	}
+	return w.firstPrompt(prompt, false)
 }
 
 // addText adds text to the prompt.
