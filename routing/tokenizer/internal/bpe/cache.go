@@ -1,5 +1,7 @@
 package bpe
 
+import "bytes"
+
 // pieceCache remembers the ids of pieces of up to 16 bytes that are not one token:
 // direct-mapped, a cache line an entry, 4 MiB a worker.
 type pieceCache [cacheSize]cacheEntry
@@ -56,7 +58,7 @@ func (c *longCache) entry(hash uint64) *longEntry { return &c[hash>>(64-longCach
 
 // is says whether the entry is that of a piece.
 func (e *longEntry) is(hash uint64, piece []byte) bool {
-	return e.hash == hash && string(e.key[:e.n]) == string(piece)
+	return e.hash == hash && bytes.Equal(e.key[:e.n], piece)
 }
 
 // put remembers a piece, unless its ids are too many.

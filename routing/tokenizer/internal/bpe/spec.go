@@ -1,6 +1,9 @@
 package bpe
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // Token is one ordinary entry of a vocabulary. Bytes are the bytes it stands for
 // (byte-level notation undone, ▁ left as it is; a byte token of NewCharacters is its
@@ -90,7 +93,7 @@ func (d *dictionary) add(place uint32) error {
 			d.slots[i] = place + 1
 			return nil
 		}
-		if string(d.spec.Tokens[other-1].Bytes) == string(t.Bytes) {
+		if bytes.Equal(d.spec.Tokens[other-1].Bytes, t.Bytes) {
 			return fmt.Errorf("cannot take token %d: its text %q is that of token %d", t.ID, t.Bytes, d.spec.Tokens[other-1].ID)
 		}
 	}
@@ -104,7 +107,7 @@ func (d *dictionary) find(text []byte) (uint32, bool) {
 		if place == 0 {
 			return 0, false
 		}
-		if string(d.spec.Tokens[place-1].Bytes) == string(text) {
+		if bytes.Equal(d.spec.Tokens[place-1].Bytes, text) {
 			return place - 1, true
 		}
 	}
@@ -130,7 +133,7 @@ func (d *dictionary) merge(m Merge) (left, right, into uint32, err error) {
 		return 0, 0, 0, fmt.Errorf("cannot merge %d and %d into %d: not all are tokens", m.Left, m.Right, m.Into)
 	}
 	l, r, t := d.text(left), d.text(right), d.text(into)
-	if len(l)+len(r) != len(t) || string(t[:len(l)]) != string(l) || string(t[len(l):]) != string(r) {
+	if len(l)+len(r) != len(t) || !bytes.Equal(t[:len(l)], l) || !bytes.Equal(t[len(l):], r) {
 		return 0, 0, 0, fmt.Errorf("cannot merge %q and %q into %q: that is not their concatenation", l, r, t)
 	}
 	return left, right, into, nil

@@ -1,5 +1,7 @@
 package bpe
 
+import "bytes"
+
 // wholeTable finds pieces that are one token as a whole.
 type wholeTable struct {
 	slots []wholeSlot // pieces of up to 16 bytes
@@ -94,7 +96,7 @@ func (t *longTable) get(text []byte, hash uint64) (uint32, bool) {
 		if place == 0 {
 			return 0, false
 		}
-		if string(t.text(place-1)) == string(text) {
+		if bytes.Equal(t.text(place-1), text) {
 			return t.ids[place-1], true
 		}
 	}
