@@ -172,6 +172,7 @@ var homes = map[string][]string{
 	"bench/enginesim/tokens": {xxhash},
 	"bench/framing":          {metrics},
 	"bench/loadgen":          {histogram},
+	"bench/oracle/speed":     {unix},
 	"bench/proxybench":       {fasthttp, unix},
 	"bench/trace":            {zstandard},
 }

@@ -9,8 +9,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"penstock/bench/oracle"
 	"penstock/bench/oracle/corpus"
@@ -29,6 +30,7 @@ type result struct {
 
 	speed  map[corpus.Kind]speed
 	worst  []worst
+	talk   conversation
 	allocs float64 // per encoding of a document, warm
 }
 
@@ -64,7 +66,10 @@ func measureModel(ctx context.Context, o options, cache oracle.Cache, m oracle.M
 	if r.allocs, err = allocations(ours, texts); err != nil {
 		return r, err
 	}
-	r.worst, err = worstCases(ours, min(o.rounds, 5))
+	if r.worst, err = worstCases(ours, min(o.rounds, 5)); err != nil {
+		return r, err
+	}
+	r.talk, err = talk(m, ours, texts, min(o.rounds, 3))
 	return r, err
 }
 
@@ -229,21 +234,19 @@ func worstCases(m *tokenizer.Model, rounds int) ([]worst, error) {
 	return found, nil
 }
 
-// threadCPU is the CPU time of the calling thread, which main has locked.
-func threadCPU() time.Duration { return cpuTime(rusageThread) }
+// threadCPU is the CPU time of the calling thread, which main has locked. Not getrusage:
+// that counts in ticks of a hundredth of a second here.
+func threadCPU() time.Duration { return cpuTime(unix.CLOCK_THREAD_CPUTIME_ID) }
 
 // processCPU is the CPU time of the whole process: loading may use other threads.
-func processCPU() time.Duration { return cpuTime(syscall.RUSAGE_SELF) }
+func processCPU() time.Duration { return cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
-// rusageThread is RUSAGE_THREAD of Linux, which syscall does not name.
-const rusageThread = 1
-
-func cpuTime(who int) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(who, &u); err != nil {
-		panic("BUG: getrusage: " + err.Error())
+func cpuTime(clock int32) time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(clock, &t); err != nil {
+		panic("BUG: no CPU clock: " + err.Error())
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return time.Duration(t.Nano())
 }
 
 func median[T ~int64 | ~float64](values []T) T {

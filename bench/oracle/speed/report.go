@@ -73,6 +73,7 @@ func document(o options, args []string, results []result) string {
 	b.WriteString(speeds(results))
 	b.WriteString(costs(results))
 	b.WriteString(worstTable(results))
+	b.WriteString(conversations(results))
 	return b.String()
 }
 
