@@ -38,7 +38,7 @@ func conversation(t testing.TB, bytes int) []byte {
 			message{"assistant", fmt.Sprintf("%d. %s", i, text)})
 	}
 	var tools struct{ Tools json.RawMessage }
-	decode(t, loadCases(t)["03-tools"], &tools)
+	decode(t, loadCases(t, "cases")["03-tools"], &tools)
 	vars, err := json.Marshal(map[string]any{"messages": messages, "tools": tools.Tools})
 	if err != nil {
 		t.Fatal(err)

@@ -133,7 +133,7 @@ func compare(env *jinja.Env, t *template, a *answer, vars []byte) (outcome, stri
 // template by the name of what it lacks.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	corpus, cases := loadCorpus(t), loadCases(t)
+	corpus, cases := loadCorpus(t), loadCases(t, "cases", filepath.Join(corpusDir(), "requests"))
 	file, err := os.Open(filepath.Join(corpusDir(), "expected.jsonl"))
 	if err != nil {
 		t.Fatal(err)

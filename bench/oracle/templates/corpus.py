@@ -3,8 +3,9 @@
 usage: corpus.py SOURCE CORPUS
 
 Writes CORPUS/<name>.jinja and CORPUS/index.json: per template its name, family,
-source, sha256, and the special tokens where the source says them. Templates with the
-same text count once, under the first source that has them.
+source, sha256, and the special tokens where the source says them; and real requests to
+CORPUS/requests. Templates with the same text count once, under the first source that has
+them.
 """
 
 import ast
@@ -170,8 +171,23 @@ def gather(source):
                 yield short, folder.name, name, text, tokens
 
 
+def write_requests(source, corpus):
+    """Real requests, as cases: the test data of a Go module, with the arguments of tool
+    calls parsed, as vLLM and SGLang do before they render."""
+    folder = corpus / "requests"
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in sorted(source.glob("go-ardanlabs-jinja-*/module/testdata/requests/*.json")):
+        request = json.loads(path.read_text())
+        for message in request["messages"]:
+            for call in message.get("tool_calls") or []:
+                if isinstance(call["function"].get("arguments"), str):
+                    call["function"]["arguments"] = json.loads(call["function"]["arguments"])
+        (folder / path.name).write_text(json.dumps(request) + "\n")
+
+
 def main(source, corpus):
     corpus.mkdir(parents=True, exist_ok=True)
+    write_requests(source, corpus)
     index, seen, names = [], set(), set()
     for short, folder, name, text, tokens in gather(source):
         digest = hashlib.sha256(text.encode()).hexdigest()

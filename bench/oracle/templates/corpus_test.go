@@ -73,16 +73,18 @@ func loadCorpus(t testing.TB) map[string]*template {
 	return corpus
 }
 
-// loadCases reads the variables of the cases, as JSON, by name.
-func loadCases(t testing.TB) map[string][]byte {
+// loadCases reads the variables of the cases in some folders, as JSON, by name.
+func loadCases(t testing.TB, folders ...string) map[string][]byte {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("cases", "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no cases: %v", err)
-	}
-	cases := make(map[string][]byte, len(files))
-	for _, f := range files {
-		cases[strings.TrimSuffix(filepath.Base(f), ".json")] = read(t, f)
+	cases := map[string][]byte{}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no cases in %s: %v", folder, err)
+		}
+		for _, f := range files {
+			cases[strings.TrimSuffix(filepath.Base(f), ".json")] = read(t, f)
+		}
 	}
 	return cases
 }

@@ -99,6 +99,9 @@ SUBSCRIPTS = [
 ]
 
 
+STRING = re.compile(r"""'(?:[^'\\]|\\.)*'|"[^"]*\"""")
+
+
 class Maker:
     def __init__(self, rng):
         self.rng = rng
@@ -163,7 +166,7 @@ class Maker:
     def constant(self, text):
         """Whether Jinja2 may compute an expression when compiling. Slices are then
         attempted in another way, which yields undefined instead of raising."""
-        return not any(word in VARIABLES for word in re.findall(r"[a-z]+", re.sub(r"'[^']*'", "", text)))
+        return not any(word in VARIABLES for word in re.findall(r"\b[a-z]+\b", STRING.sub("", text)))
 
     def wrap(self, text):
         plain = text.replace("_", "").isalnum() or text in LITERALS and text[0] in "['\"({"

@@ -116,7 +116,11 @@ def load(corpus, cases):
     for entry in json.loads((corpus / "index.json").read_text()):
         source = (corpus / (entry["name"] + ".jinja")).read_bytes().decode()
         templates.append((entry["name"], compiled(env, source), entry["tokens"]))
-    return templates, {p.stem: p.read_text() for p in sorted(cases.glob("*.json"))}
+    return templates, {p.stem: p.read_text() for p in case_files(corpus, cases)}
+
+
+def case_files(corpus, cases):
+    return sorted(cases.glob("*.json")) + sorted((corpus / "requests").glob("*.json"))
 
 
 def expect(corpus, cases):
@@ -146,7 +150,7 @@ def golden(corpus, cases):
 
 def fingerprint(corpus, cases):
     digest = hashlib.sha256()
-    for path in [Path(__file__), corpus / "index.json", *sorted(cases.glob("*.json"))]:
+    for path in [Path(__file__), corpus / "index.json", *case_files(corpus, cases)]:
         digest.update(path.read_bytes())
     return digest.hexdigest()
 

@@ -20,7 +20,7 @@ func TestOwnTemplates(t *testing.T) {
 		e.compiled, e.err = jinja.Compile(string(read(t, filepath.Join("testdata", e.Name+".jinja"))))
 		own[e.Name] = e
 	}
-	cases, env, counts, report := loadCases(t), newEnv(), newTally(), newReport()
+	cases, env, counts, report := loadCases(t, "cases"), newEnv(), newTally(), newReport()
 	answers := bufio.NewReader(bytes.NewReader(read(t, filepath.Join("testdata", "expected.jsonl"))))
 	eachAnswer(t, answers, func(a *answer) {
 		entry := own[a.Template]
