@@ -35,8 +35,10 @@ func (w *Worker) beforeMedia(t *template, c *chat, vars, messages value.Value, p
 	if parts {
 		end += w.textBefore(t, c, vars, messages, end)
 	}
-	w.partial = true
-	w.addText(w.text[:runeStart(w.text, end)], c.addSpecial)
+	if end = runeStart(w.text, end); end > 0 {
+		w.partial = true
+		w.addText(w.text[:end], c.addSpecial)
+	}
 	return ReasonMultimodal
 }
 

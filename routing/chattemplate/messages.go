@@ -64,7 +64,7 @@ func (p *projection) project(m value.Value) (value.Value, Reason) {
 	if role.Kind() != value.String || !validName(m) {
 		return m, ReasonBadRequest
 	}
-	p.role = string(role.Bytes())
+	p.role = roleName(role.Bytes())
 	content, reason := p.content(m)
 	if reason != "" {
 		return m, reason
@@ -95,6 +95,24 @@ func (p *projection) project(m value.Value) (value.Value, Reason) {
 		p.mem.Set(out, "tools", tools)
 	}
 	return out, ""
+}
+
+// roleName is the text of a role; the usual ones are not copied.
+func roleName(role []byte) string {
+	switch string(role) {
+	case "user":
+		return "user"
+	case "assistant":
+		return "assistant"
+	case "system":
+		return "system"
+	case "tool":
+		return "tool"
+	case "developer":
+		return "developer"
+	default:
+		return string(role)
+	}
 }
 
 // validName reports whether the name of a message is text, where that is asked for.

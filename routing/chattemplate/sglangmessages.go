@@ -42,7 +42,7 @@ func unchangedBySGLang(m value.Value) bool {
 // of the model; a user's has role and content only.
 func (w *Worker) sglangMessage(i int, m value.Value, parts bool) (value.Value, Reason) {
 	role := m.Get("role")
-	lower := strings.ToLower(string(role.Bytes()))
+	lower := strings.ToLower(roleName(role.Bytes()))
 	if m.Get("prefix").Truth() || !absent(m.Get("phase")) {
 		return m, ReasonField
 	}

@@ -26,6 +26,7 @@ type Encoder struct {
 	messages []message
 	blocks   []block
 	sorted   []block
+	style    value.Style
 }
 
 // role of a message's author.
@@ -112,7 +113,7 @@ func text(v value.Value) ([]byte, error) {
 }
 
 // appendCalls appends the calls of an assistant in a block of the name given.
-func appendCalls(dst []byte, calls value.Value, name string) []byte {
+func (e *Encoder) appendCalls(dst []byte, calls value.Value, name string) []byte {
 	dst = append(dst, "\n\n<"+dsml...)
 	dst = append(append(dst, name...), ">\n"...)
 	for i, call := range calls.Items() {
@@ -123,7 +124,7 @@ func appendCalls(dst []byte, calls value.Value, name string) []byte {
 		dst = append(dst, "<"+dsml+`invoke name="`...)
 		dst = append(dst, f.Get("name").Bytes()...)
 		dst = append(dst, "\">\n"...)
-		dst = appendArguments(dst, f.Get("arguments"))
+		dst = e.appendArguments(dst, f.Get("arguments"))
 		dst = append(dst, "\n</"+dsml+"invoke>"...)
 	}
 	dst = append(dst, "\n</"+dsml...)
@@ -132,7 +133,7 @@ func appendCalls(dst []byte, calls value.Value, name string) []byte {
 
 // appendArguments appends the arguments of a call, a line each: text as it is, all
 // else as JSON.
-func appendArguments(dst []byte, arguments value.Value) []byte {
+func (e *Encoder) appendArguments(dst []byte, arguments value.Value) []byte {
 	for i := range arguments.Len() {
 		if i > 0 {
 			dst = append(dst, '\n')
@@ -145,7 +146,7 @@ func appendArguments(dst []byte, arguments value.Value) []byte {
 			dst = append(dst, v.Bytes()...)
 		} else {
 			dst = append(dst, `" string="false">`...)
-			dst = v.AppendJSON(dst)
+			dst = e.json(dst, v)
 		}
 		dst = append(dst, "</"+dsml+"parameter>"...)
 	}
@@ -153,14 +154,26 @@ func appendArguments(dst []byte, arguments value.Value) []byte {
 }
 
 // appendSchemas appends the functions of tools, a line of JSON each.
-func appendSchemas(dst []byte, tools value.Value) []byte {
+func (e *Encoder) appendSchemas(dst []byte, tools value.Value) []byte {
 	for i, t := range tools.Items() {
 		if i > 0 {
 			dst = append(dst, '\n')
 		}
-		dst = t.Get("function").AppendJSON(dst)
+		dst = e.json(dst, t.Get("function"))
 	}
 	return dst
+}
+
+// json appends v as Python's json.dumps(ensure_ascii=False) does.
+func (e *Encoder) json(dst []byte, v value.Value) []byte {
+	if e.style.Item == nil {
+		e.style = value.Style{Item: []byte(", "), Key: []byte(": ")}
+	}
+	out, err := v.AppendStyled(dst, &e.style)
+	if err != nil {
+		return append(dst, "null"...) // of what no JSON makes
+	}
+	return out
 }
 
 // thought is the token that stands where thinking starts, or is skipped.

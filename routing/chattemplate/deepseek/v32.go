@@ -23,7 +23,7 @@ func (e *Encoder) AppendV32(dst []byte, conversation value.Value, o *Options) ([
 			return dst, ErrRefused // vLLM still asks for as many as there were
 		}
 	}
-	w := v32{messages: messages, last: lastUser(messages), thinking: o.Thinking}
+	w := v32{Encoder: e, messages: messages, last: lastUser(messages), thinking: o.Thinking}
 	dst = append(dst, bos...)
 	var err error
 	for i := range messages {
@@ -57,6 +57,7 @@ func dropThinking(messages []message, keep ...role) []message {
 
 // v32 writes messages of V3.2.
 type v32 struct {
+	*Encoder
 	messages []message
 	last     int // of a user
 	thinking bool
@@ -96,7 +97,7 @@ func (w *v32) tools(dst []byte, m *message) []byte {
 		return dst
 	}
 	dst = append(append(dst, "\n\n"...), tools32...)
-	return append(appendSchemas(dst, m.tools), tools32End...)
+	return append(w.appendSchemas(dst, m.tools), tools32End...)
 }
 
 // turn ends a user's turn.
@@ -147,7 +148,7 @@ func (w *v32) assistant(dst []byte, i int, content []byte) ([]byte, error) {
 	}
 	dst = append(dst, content...)
 	if calls.Len() > 0 {
-		dst = appendCalls(dst, calls, "function_calls")
+		dst = w.appendCalls(dst, calls, "function_calls")
 	}
 	return append(dst, eos...), nil
 }

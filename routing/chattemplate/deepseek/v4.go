@@ -184,7 +184,7 @@ func (w *v4) tools(dst []byte, m *message) []byte {
 		return dst
 	}
 	dst = append(append(dst, "\n\n"...), tools4...)
-	return append(appendSchemas(dst, m.tools), tools4End...)
+	return append(w.appendSchemas(dst, m.tools), tools4End...)
 }
 
 func (w *v4) user(dst []byte, m *message) ([]byte, error) {
@@ -266,7 +266,7 @@ func (w *v4) assistant(dst []byte, i int, content []byte) ([]byte, error) {
 	}
 	dst = append(dst, content...)
 	if calls := m.from.Get("tool_calls"); calls.Len() > 0 {
-		dst = appendCalls(dst, calls, "tool_calls")
+		dst = w.appendCalls(dst, calls, "tool_calls")
 	}
 	return append(dst, eos...), nil
 }
