@@ -60,10 +60,10 @@ func build(t *spec.Tokenizer, o Options) (*Model, error) {
 	if m.plan.First && m.chain.Drops() {
 		return nil, spec.Unsupported("pre_tokenizer Metaspace prepend_scheme first", "behind a normalizer that drops characters")
 	}
-	if err = m.buildModel(&t.Model); err != nil {
+	if err := m.buildModel(&t.Model); err != nil {
 		return nil, err
 	}
-	if err = m.buildAdded(t); err != nil {
+	if err := m.buildAdded(t); err != nil {
 		return nil, err
 	}
 	if m.frame, err = post.New(t.Post, m.TokenID); err != nil {

@@ -56,7 +56,7 @@ func (p *Pieces) addSpans(piece []byte, spans []span, behavior string, first boo
 }
 
 // byCharacter is a step at characters, each a match of its own.
-func byCharacter(has func(rune) bool, behavior string, invert bool) step {
+func byCharacter(has func(rune) bool, behavior string) step {
 	return func(out, in *Pieces) {
 		from := 0
 		for i, end := range in.Ends {
@@ -67,15 +67,15 @@ func byCharacter(has func(rune) bool, behavior string, invert bool) step {
 				r, size := utf8.DecodeRune(piece[at:])
 				if has(r) {
 					if last < at {
-						spans = append(spans, span{last, at, invert})
+						spans = append(spans, span{last, at, false})
 					}
 					last = at + size
-					spans = append(spans, span{at, last, !invert})
+					spans = append(spans, span{at, last, true})
 				}
 				at += size
 			}
 			if last < len(piece) {
-				spans = append(spans, span{last, len(piece), invert})
+				spans = append(spans, span{last, len(piece), false})
 			}
 			out.spans = spans
 			out.addSpans(piece, spans, behavior, i == 0)

@@ -1,6 +1,8 @@
 package pretok
 
 import (
+	"unicode/utf8"
+
 	"penstock/routing/tokenizer/internal/runeset"
 	"penstock/routing/tokenizer/internal/spec"
 	"penstock/routing/tokenizer/internal/split"
@@ -116,22 +118,22 @@ func (p *Plan) add(s *spec.PreTokenizer, v unidata.Version, last bool) error {
 	case "Whitespace":
 		p.steps = append(p.steps, words)
 	case "WhitespaceSplit":
-		p.steps = append(p.steps, byCharacter(runeset.Space().Has, "Removed", false))
+		p.steps = append(p.steps, byCharacter(runeset.Space().Has, "Removed"))
 	case "BertPreTokenizer":
 		p.steps = append(p.steps,
-			byCharacter(runeset.Space().Has, "Removed", false),
-			byCharacter(runeset.Punctuation().Has, "Isolated", false))
+			byCharacter(runeset.Space().Has, "Removed"),
+			byCharacter(runeset.Punctuation().Has, "Isolated"))
 	case "Punctuation":
-		p.steps = append(p.steps, byCharacter(runeset.Punctuation().Has, s.Behavior, false))
+		p.steps = append(p.steps, byCharacter(runeset.Punctuation().Has, s.Behavior))
 	case "Digits":
 		behavior := "Contiguous"
 		if s.Individual {
 			behavior = "Isolated"
 		}
-		p.steps = append(p.steps, byCharacter(runeset.Numeric().Has, behavior, false))
+		p.steps = append(p.steps, byCharacter(runeset.Numeric().Has, behavior))
 	case "Delimiter":
-		delimiter := []rune(s.Delimiter)[0]
-		p.steps = append(p.steps, byCharacter(func(r rune) bool { return r == delimiter }, "Removed", false))
+		delimiter, _ := utf8.DecodeRuneInString(s.Delimiter)
+		p.steps = append(p.steps, byCharacter(func(r rune) bool { return r == delimiter }, "Removed"))
 	case "FixedLength":
 		p.steps = append(p.steps, fixedLength(s.Length))
 	default:

@@ -56,12 +56,13 @@ const wrongHubClass = "hyperclovax_vision_v2 qwen2 qwen3_5 qwen3_5_moe qwen3_5_m
 
 // ownClasses lists the classes that rebuild the tokenizer in a way that is not known
 // here.
-const ownClasses = `Albert Barthez BartphoTokenizer Bart BertGeneration BertJapanese Bertweet BigBird BioGpt
-	BlenderbotSmall Blenderbot ByT5 CLIP CTRL Camembert Canine Clvp CodeLlama CodeGen CpmAnt Cpm
-	DPRQuestionEncoder Deberta DebertaV2 Dia Esm Esmc FNet FSMT Flaubert Funnel GPTNeoXJapanese GPTSw3
+const ownClasses = `Albert Barthez Bartpho Bart BertGeneration BertJapanese Bertweet BigBird BioGpt
+	BlenderbotSmall Blenderbot ByT5 CLIP CTRL Camembert Canine Clvp CodeLlama CodeGen ConvBert CpmAnt Cpm
+	DPRContextEncoder DPRQuestionEncoder DPRReader Deberta DebertaV2 Dia DistilBert Electra Esm Esmc FNet
+	FSMT Flaubert Funnel GPTNeoXJapanese GPTSw3
 	Herbert LED Lasr LayoutLMv2 LayoutLMv3 LayoutXLM Luke Lxmert M2M100 MBart50 MBart MLuke MPNet Marian
 	MarkupLM Mgpstr MobileBert Mvp MyT5 Nllb Nougat OpenAIGPT PLBart Pegasus Perceiver Phobert ProphetNet
-	Reformer RemBert RoCBert RoFormer SeamlessM4T Siglip2 Siglip Speech2Text SpeechT5 Splinter T5 Tapas
+	Reformer RemBert RoCBert RoFormer SeamlessM4T Siglip2 Siglip Speech2Text SpeechT5 Splinter SqueezeBert T5 Tapas
 	Tipsv2 Udop VideoPrism Vits Whisper XGLM XLM XLNet`
 
 // classOf is the class that AutoTokenizer arrives at.

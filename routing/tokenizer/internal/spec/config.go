@@ -222,21 +222,23 @@ func (c *config) readModelConfig(data []byte) error {
 	return nil
 }
 
-// text is a token by its role.
-func (c *config) text(role, otherwise string) string {
+// text is the text of a token by its role; empty when it has none.
+func (c *config) text(role string) string {
 	if at := c.role(role); at >= 0 {
 		return c.named[at].token.Content
 	}
-	return otherwise
+	return ""
 }
 
 // flag is a setting of tokenizer_config.json.
 func (c *config) flag(key string, otherwise bool) (bool, error) {
 	value := otherwise
-	if raw, found := c.values[key]; found && !null(raw) {
-		return value, decode(key, raw, &value)
+	raw, found := c.values[key]
+	if !found || null(raw) {
+		return otherwise, nil
 	}
-	return value, nil
+	err := decode(key, raw, &value)
+	return value, err
 }
 
 // batch is what transformers adds to a tokenizer that has some tokens already: the

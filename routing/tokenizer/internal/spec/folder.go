@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Folder is the files of a tokenizer, and a sum over those read.
+// folder is the files of a tokenizer, and a sum over those read.
 type folder struct {
 	files fs.FS
 	sum   hash.Hash
@@ -35,7 +35,7 @@ func (f *folder) load() (*Tokenizer, error) {
 	tekken := f.has("tekken.json") && (!f.has("tokenizer.json") || f.has("consolidated*.safetensors"))
 	switch {
 	case tekken:
-		return f.parse("tekken.json", func(data []byte) (*Tokenizer, error) { return parseTekken(data) })
+		return f.parse("tekken.json", parseTekken)
 	case f.has("tokenizer.json"):
 		return f.loadHF()
 	}

@@ -54,7 +54,7 @@ func (t *Tokenizer) byteLevel() bool {
 // again is the special tokens once more, as special tokens without other properties,
 // or with them when keep is set.
 func (c *config) again(keep bool) []AddedToken {
-	var batch []AddedToken
+	batch := make([]AddedToken, 0, len(c.named)+len(c.extra))
 	for _, named := range c.ordered() {
 		token := AddedToken{Content: named.token.Content, Special: true}
 		if keep {
@@ -95,8 +95,8 @@ func defaultTokens(class string) []namedToken {
 		"RobertaTokenizer":    roberta,
 		"XLMRobertaTokenizer": roberta,
 	}
-	var tokens []namedToken
-	for _, entry := range strings.Fields(lists[class]) {
+	tokens := make([]namedToken, 0, 8)
+	for entry := range strings.FieldsSeq(lists[class]) {
 		role, content, _ := strings.Cut(entry, "=")
 		tokens = append(tokens, namedToken{role + "_token", AddedToken{Content: content, Special: true}, true})
 	}
@@ -185,7 +185,7 @@ func (t *Tokenizer) llama(c *config, prefix bool) error {
 func (t *Tokenizer) gemma(c *config) error {
 	t.Normalizers = []Normalizer{{Kind: "Replace", Pattern: Pattern{Text: " "}, Text: "▁"}}
 	t.Splits = []PreTokenizer{{Kind: "Split", Pattern: Pattern{Text: " "}, Behavior: "MergedWithPrevious"}}
-	return t.plainBPE(true, true, c.text("unk_token", ""))
+	return t.plainBPE(true, true, c.text("unk_token"))
 }
 
 func (t *Tokenizer) bert(c *config) error {
@@ -206,7 +206,7 @@ func (t *Tokenizer) bert(c *config) error {
 	t.Post = c.around("cls_token", "sep_token")
 	m := &t.Model
 	m.Prefix, m.MaxCharacters = "##", 100
-	unknown := c.text("unk_token", "")
+	unknown := c.text("unk_token")
 	if m.Unknown, m.HasUnknown = m.Vocabulary.Find([]byte(unknown)); !m.HasUnknown {
 		return Invalid("unk_token %q is not in the vocabulary", unknown)
 	}
@@ -246,7 +246,7 @@ func (t *Tokenizer) xlmRoberta(c *config, prefix bool) error {
 func (c *config) around(before, after string) []PostProcessor {
 	return []PostProcessor{{
 		Kind:       "TemplateProcessing",
-		BeforeText: c.text(before, ""),
-		AfterText:  c.text(after, ""),
+		BeforeText: c.text(before),
+		AfterText:  c.text(after),
 	}}
 }
