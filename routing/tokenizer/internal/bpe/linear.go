@@ -80,14 +80,18 @@ func (m *merger) encodeLinear(dst []uint32, text []byte) []uint32 {
 	at, last := 0, goneNode
 	next := l.longest(text)
 	for at < len(text) {
-		end := at + int(l.length[next])
-		if dead[end>>6]>>(end&63)&1 == 0 && (last == goneNode || m.mayFollow(last, next)) {
+		if last != goneNode && next != goneNode {
+			next = m.firstFollowing(last, next)
+		}
+		if next != goneNode {
+			end := at + int(l.length[next])
+			if dead[end>>6]>>(end&63)&1 != 0 {
+				next = l.prefix[next]
+				continue
+			}
 			stack = append(stack, next)
 			at, last = end, next
 			next = l.longest(text[at:])
-			continue
-		}
-		if next = l.prefix[next]; next != goneNode {
 			continue
 		}
 		if last == goneNode {
@@ -95,7 +99,7 @@ func (m *merger) encodeLinear(dst []uint32, text []byte) []uint32 {
 		}
 		dead[at>>6] |= 1 << (at & 63)
 		at -= int(l.length[last])
-		next = last
+		next = l.prefix[last]
 		stack = stack[:len(stack)-1]
 		last = goneNode
 		if len(stack) > 0 {
@@ -119,26 +123,38 @@ func (m *merger) clearDead(n int) {
 	clear(m.dead)
 }
 
+// firstFollowing is the longest token that may follow last, of next and the tokens
+// that it begins with; or goneNode. It is remembered for all of them at once: in a run
+// of one character a hundred may have to be tried at every place.
+func (m *merger) firstFollowing(last, next uint32) uint32 {
+	key := uint64(last)<<nodeBits | uint64(next)
+	slot := &m.follows[key*mixA>>(64-followBits)]
+	if *slot>>nodeBits == key+1 {
+		return fromNodeBits(*slot)
+	}
+	for try := next; ; try = m.v.linear.prefix[try] {
+		if try == goneNode || m.mayFollow(last, try) {
+			*slot = (key+1)<<nodeBits | uint64(try)&nodeMask
+			return try
+		}
+	}
+}
+
+// fromNodeBits is a node kept in nodeBits, in which goneNode is all ones.
+func fromNodeBits(bits uint64) uint32 {
+	if bits&nodeMask == nodeMask {
+		return goneNode
+	}
+	return uint32(bits & nodeMask)
+}
+
 // mayFollow says whether two tokens, merged together from their symbols, come out as
 // themselves.
 func (m *merger) mayFollow(left, right uint32) bool {
-	key := uint64(left)<<nodeBits | uint64(right) + 1
-	slot := &m.follows[key*mixA>>(64-15)]
-	if *slot>>1 == key {
-		return *slot&1 != 0
+	if l := m.v.linear; l.isRough(left) || l.isRough(right) {
+		return m.comeOut(left, right)
 	}
-	l := m.v.linear
-	may := false
-	if l.isRough(left) || l.isRough(right) {
-		may = m.comeOut(left, right)
-	} else {
-		may = m.v.undo(left, right)
-	}
-	*slot = key << 1
-	if may {
-		*slot |= 1
-	}
-	return may
+	return m.v.undo(left, right)
 }
 
 // undo goes back in time along the seam of two tokens. Left and right are what

@@ -1,8 +1,11 @@
 package bpe
 
-// followSize is the entries of the table that remembers which tokens may follow
-// which: 256 KiB a worker.
-const followSize = 1 << 15
+// followSize is the entries of the table that remembers which tokens follow which:
+// 256 KiB a worker.
+const (
+	followBits = 15
+	followSize = 1 << followBits
+)
 
 // merger is the scratch memory with which a worker merges.
 type merger struct {

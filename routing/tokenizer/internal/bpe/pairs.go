@@ -3,6 +3,7 @@ package bpe
 // Widths of the fields of a pair table's entry.
 const (
 	nodeBits = 21
+	nodeMask = 1<<nodeBits - 1
 	rankBits = 22
 	rankMask = 1<<rankBits - 1
 	noRank   = ^uint32(0)

@@ -80,8 +80,11 @@ type runStep struct {
 // run is the step at the end of the run that text begins with, and its length.
 func (t *trie) run(text []byte) (runStep, int) {
 	steps := t.runs[text[0]]
-	n := 1
-	for n < len(steps) && n < len(text) && text[n] == text[0] {
+	n, most := 1, min(len(steps), len(text))
+	for n+8 <= most && binary.LittleEndian.Uint64(text[n:]) == uint64(text[0])*everyByte {
+		n += 8
+	}
+	for n < most && text[n] == text[0] {
 		n++
 	}
 	return steps[n-1], n

@@ -20,6 +20,8 @@ func worstTexts() map[string]string {
 		"letter":    strings.Repeat("a", worstSize),
 		"spaces":    strings.Repeat("▁", worstSize/3),
 		"equals":    strings.Repeat("=", worstSize),
+		"dashes":    strings.Repeat("-", worstSize),
+		"slashes":   strings.Repeat("/", worstSize),
 		"newlines":  strings.Repeat("\n", worstSize),
 		"turns":     strings.Repeat("ab", worstSize/2),
 		"thirds":    strings.Repeat("aab", worstSize/3),
