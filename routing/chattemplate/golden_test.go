@@ -21,6 +21,7 @@ type golden struct {
 		Trust   bool            `json:"trust"`
 		Kwargs  json.RawMessage `json:"kwargs"`
 		Model   string          `json:"model"`
+		Version string          `json:"version"`
 	}
 	Body string
 	Want goldenPrompt
