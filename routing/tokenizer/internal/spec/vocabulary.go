@@ -106,8 +106,12 @@ func (v *Vocabulary) grow() {
 	}
 }
 
-// Sort readies Text, once all entries are in.
+// Sort readies Text, once all entries are in, and lets go of memory that was meant for
+// more.
 func (v *Vocabulary) Sort() {
+	v.arena = append(make([]byte, 0, len(v.arena)), v.arena...)
+	v.ends = append(make([]uint32, 0, len(v.ends)), v.ends...)
+	v.ids = append(make([]uint32, 0, len(v.ids)), v.ids...)
 	v.order = nil
 	inOrder := true
 	for i, id := range v.ids {
