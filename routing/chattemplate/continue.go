@@ -58,8 +58,9 @@ func (w *Worker) tagPart(parts value.Value) (final []byte, tagged value.Value, o
 }
 
 func (w *Worker) tagText(text []byte) value.Value {
-	tagged := append(w.mem.Text(len(text) + len(continueTag))[:0], text...)
-	return value.NewString(append(tagged, continueTag...))
+	tagged := w.mem.Text(len(text) + len(continueTag))
+	copy(tagged[copy(tagged, text):], continueTag)
+	return value.NewString(tagged)
 }
 
 // cutFinal cuts a rendering at the last tag. Where the template has trimmed the

@@ -1,6 +1,9 @@
 package chattemplate
 
 import (
+	"bytes"
+	"errors"
+	"slices"
 	"time"
 
 	"penstock/routing/chattemplate/harmony"
@@ -80,9 +83,12 @@ func (w *Worker) developer(instructions []byte, instructed bool, tools value.Val
 			Name: f.Get("name").Bytes(), Description: f.Get("description").Bytes(), Parameters: f.Get("parameters"),
 		})
 	}
-	text, ok := harmony.AppendDeveloper(w.spare[0][:0], instructions, harmony.Presence(instructed), w.functions)
+	text, err := harmony.AppendDeveloper(w.spare[0][:0], instructions, harmony.Presence(instructed), w.functions)
 	w.spare[0] = text
-	if !ok {
+	switch {
+	case errors.Is(err, harmony.ErrLimit):
+		return ReasonLimit
+	case err != nil:
 		return ReasonBadRequest
 	}
 	w.messages = append(w.messages, harmony.Message{Role: harmony.Developer, Text: w.mem.CopyString(text).Bytes()})
@@ -117,9 +123,9 @@ func (w *Worker) noteCalls(m value.Value) Reason {
 
 // called is the function that was called under an id, the last one of that id.
 func (w *Worker) called(id []byte) (name []byte, found bool) {
-	for i := len(w.calls) - 1; i >= 0; i-- {
-		if string(w.calls[i].id) == string(id) {
-			return w.calls[i].name, true
+	for _, c := range slices.Backward(w.calls) {
+		if bytes.Equal(c.id, id) {
+			return c.name, true
 		}
 	}
 	return nil, false

@@ -187,12 +187,7 @@ func isMedium(part value.Value) bool {
 	if part.Kind() != value.Dict {
 		return false
 	}
-	for _, key := range mediaKeys() {
-		if part.Has(key) {
-			return true
-		}
-	}
-	if part.Has("input_image") {
+	if part.Has("input_image") || slices.ContainsFunc(mediaKeys(), part.Has) {
 		return true
 	}
 	switch kind := part.Get("type"); {

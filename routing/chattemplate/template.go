@@ -2,6 +2,7 @@ package chattemplate
 
 import (
 	"bytes"
+	"slices"
 
 	"penstock/routing/chattemplate/jinja"
 	"penstock/routing/chattemplate/value"
@@ -68,9 +69,9 @@ func (t *templates) read(config value.Value, file, forced []byte) {
 
 // byName is the template of a name; of repeated names the last.
 func (t *templates) byName(name string) *template {
-	for i := len(t.named) - 1; i >= 0; i-- {
-		if t.named[i].name == name {
-			return t.named[i].template
+	for _, n := range slices.Backward(t.named) {
+		if n.name == name {
+			return n.template
 		}
 	}
 	return nil

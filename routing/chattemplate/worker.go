@@ -34,6 +34,9 @@ type Worker struct {
 	keepCalls bool
 }
 
+// keepText is the size in bytes up to which a worker keeps its text for the next one.
+const keepText = 8 << 20
+
 // Render makes the prompt of a request.
 func (w *Worker) Render(q *Request) *Prompt {
 	w.reset(q)
@@ -56,6 +59,9 @@ func (w *Worker) reset(q *Request) {
 	w.env.Now = w.now
 	w.prompt = Prompt{}
 	clear(w.parts)
+	if cap(w.text) > keepText {
+		w.text, w.spare, w.harmony.Text = nil, [2][]byte{}, nil
+	}
 	w.parts, w.text, w.ids, w.media = w.parts[:0], w.text[:0], w.ids[:0], w.media[:0]
 	w.partial, w.keepCalls = false, false
 }

@@ -2,6 +2,7 @@ package deepseek
 
 import (
 	"errors"
+	"slices"
 
 	"penstock/routing/chattemplate/value"
 )
@@ -92,7 +93,7 @@ const (
 
 // lastUser is the last message of a user or developer, -1 when there is none.
 func lastUser(messages []message) int {
-	for i := len(messages) - 1; i >= 0; i-- {
+	for i := range slices.Backward(messages) {
 		if r := messages[i].role; r == user || r == developer {
 			return i
 		}

@@ -1,6 +1,8 @@
 package deepseek
 
 import (
+	"bytes"
+
 	"penstock/routing/chattemplate/value"
 )
 
@@ -51,13 +53,12 @@ func (e *Encoder) merge(items []value.Value, tools value.Value) {
 	}
 	for _, m := range items {
 		r := roleOf(m)
-		content := m.Get("content")
-		switch r {
-		case tool:
-			e.add(block{content: content, result: true, id: m.Get("tool_call_id").Bytes()}, m, true)
+		if r == tool {
+			e.add(block{content: m.Get("content"), result: true, id: m.Get("tool_call_id").Bytes()}, m)
 			continue
-		case user:
-			e.add(block{content: content}, m, false)
+		}
+		if r == user {
+			e.add(block{content: m.Get("content")}, m)
 			continue
 		}
 		next := message{role: r, from: m, tools: m.Get("tools"), reasoning: m.Get("reasoning"), task: m.Get("task")}
@@ -79,17 +80,17 @@ func hasRole(items []value.Value, r role) bool {
 
 // add adds a block to the user's message before it, or a new one. A user's text does
 // not join a message with a task.
-func (e *Encoder) add(b block, from value.Value, result bool) {
+func (e *Encoder) add(b block, from value.Value) {
 	e.blocks = append(e.blocks, b)
 	if n := len(e.messages); n > 0 {
 		last := &e.messages[n-1]
-		if last.role == user && (result || last.task.Kind() != value.String) {
+		if last.role == user && (b.result || last.task.Kind() != value.String) {
 			last.blocks[1]++
 			return
 		}
 	}
 	m := message{role: user, from: from, blocks: [2]int{len(e.blocks) - 1, len(e.blocks)}}
-	if !result {
+	if !b.result {
 		m.task = from.Get("task")
 	}
 	e.messages = append(e.messages, m)
@@ -137,7 +138,7 @@ func (e *Encoder) sort(blocks []block, calls value.Value) {
 
 func callOrder(id []byte, calls value.Value) int {
 	for i := calls.Len() - 1; i >= 0; i-- {
-		if known := calls.Index(i).Get("id").Bytes(); len(known) > 0 && string(known) == string(id) {
+		if known := calls.Index(i).Get("id").Bytes(); len(known) > 0 && bytes.Equal(known, id) {
 			return i
 		}
 	}

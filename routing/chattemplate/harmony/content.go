@@ -44,42 +44,41 @@ type Function struct {
 
 // AppendDeveloper appends the content of a developer's message: instructions, if there
 // are any, and tools.
-// It reports whether that can be done: no JSON has NaN or Infinity.
-func AppendDeveloper(dst, instructions []byte, instructed Presence, tools []Function) ([]byte, bool) {
+func AppendDeveloper(dst, instructions []byte, instructed Presence, tools []Function) ([]byte, error) {
 	if instructed {
 		dst = append(dst, "# Instructions\n\n"...)
 		dst = append(dst, instructions...)
 	}
 	if len(tools) == 0 {
-		return dst, true
+		return dst, nil
 	}
 	if instructed {
 		dst = append(dst, "\n\n"...)
 	}
 	dst = append(dst, "# Tools\n\n## functions\n\nnamespace functions {\n\n"...)
-	whole := true
 	for i := range tools {
-		var ok bool
-		dst, ok = appendFunction(dst, &tools[i])
-		whole = whole && ok
+		var err error
+		if dst, err = appendFunction(dst, &tools[i]); err != nil {
+			return dst, err
+		}
 	}
-	return append(dst, "} // namespace functions"...), whole
+	return append(dst, "} // namespace functions"...), nil
 }
 
 // Presence says whether something is there, be it empty.
 type Presence bool
 
-func appendFunction(dst []byte, f *Function) ([]byte, bool) {
+func appendFunction(dst []byte, f *Function) ([]byte, error) {
 	dst = appendComments(dst, f.Description)
 	dst = append(dst, "type "...)
 	dst = append(dst, f.Name...)
 	if f.Parameters.Kind() != value.Dict {
-		return append(dst, " = () => any;\n\n"...), true
+		return append(dst, " = () => any;\n\n"...), nil
 	}
 	dst = append(dst, " = (_: "...)
 	t := typescript{dst: dst}
 	t.schema(f.Parameters, 0, 0)
-	return append(t.dst, ") => any;\n\n"...), !t.broken
+	return append(t.dst, ") => any;\n\n"...), t.err
 }
 
 // appendComments appends the lines of a text as comments; lines end as Rust's

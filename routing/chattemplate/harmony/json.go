@@ -2,6 +2,7 @@ package harmony
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"penstock/routing/chattemplate/value"
@@ -57,7 +58,7 @@ func (t *typescript) number(v value.Value) {
 	}
 	f := v.Float64()
 	if math.IsInf(f, 0) || math.IsNaN(f) {
-		t.broken = true
+		t.err = ErrNumber
 		return
 	}
 	t.dst = appendFloat(t.dst, f)
@@ -69,10 +70,8 @@ func appendFloat(dst []byte, f float64) []byte {
 	if a := math.Abs(f); f == 0 || a >= 1e-5 && a < 1e16 {
 		start := len(dst)
 		dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
-		for _, c := range dst[start:] {
-			if c == '.' {
-				return dst
-			}
+		if slices.Contains(dst[start:], '.') {
+			return dst
 		}
 		return append(dst, ".0"...)
 	}

@@ -2,24 +2,43 @@ package harmony
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 
 	"penstock/routing/chattemplate/value"
 )
 
-// maxDepth bounds the nesting of schemas; JSON is not deeper than this anyway.
-const maxDepth = 512
+// Limits of schemas: of nesting, which JSON has one for already, and of the text of a
+// developer's message, in bytes.
+const (
+	maxDepth  = 512
+	maxOutput = 64 << 20
+)
+
+// Errors of AppendDeveloper; test with errors.Is.
+var (
+	ErrNumber = errors.New("harmony: a number that JSON does not have")
+	ErrLimit  = errors.New("harmony: tools too large to write")
+)
 
 // typescript writes JSON schemas as types, as json_schema_to_typescript of the library
 // does, with all its oddities.
 type typescript struct {
-	dst    []byte
-	broken bool // a number that JSON does not have
+	dst []byte
+	err error
 }
 
 func (t *typescript) add(text string) { t.dst = append(t.dst, text...) }
 
-func (t *typescript) indent(n int) { t.add(strings.Repeat(" ", n)) }
+// indent starts a line. Lines are indented by how deep they lie, so a schema can grow:
+// beyond a limit nothing more is written.
+func (t *typescript) indent(n int) {
+	if len(t.dst) > maxOutput {
+		t.err = ErrLimit
+		return
+	}
+	t.add(strings.Repeat(" ", n))
+}
 
 // comment adds a line of its own.
 func (t *typescript) comment(indent int, text []byte) {
@@ -179,7 +198,7 @@ func (t *typescript) object(s value.Value, indent, depth int) {
 	t.add("{\n")
 	properties := s.Get("properties")
 	for i := range properties.Len() {
-		if properties.Kind() != value.Dict {
+		if properties.Kind() != value.Dict || t.err != nil {
 			break
 		}
 		name, property := properties.Entry(i)
