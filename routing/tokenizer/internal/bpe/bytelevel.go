@@ -136,6 +136,9 @@ func ascii(piece []byte) bool {
 func (w *Worker) cut(dst []uint32, text []byte, from int) []uint32 {
 	seams := w.tables.vocabulary.seams
 	before, n := utf8.DecodeRune(text[from:])
+	if before == utf8.RuneError && n == 1 {
+		return w.merger.mergeBytes(dst, text[from:])
+	}
 	start := from
 	for at := from + n; at < len(text); at += n {
 		var after rune

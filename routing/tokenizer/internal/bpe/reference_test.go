@@ -253,6 +253,7 @@ func TestTextsFallApartOnlyWhereNothingMerges(t *testing.T) {
 			noise[i] = randomCharacters(r, 1)[0] | byte(r.IntN(64))
 		}
 		checkWays(t, s, b, w, string(noise))
+		checkWays(t, s, b, w, randomCharacters(r, 12)[1:]) // perhaps the end of a character first
 		if t.Failed() {
 			return
 		}
