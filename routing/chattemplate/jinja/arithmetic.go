@@ -75,7 +75,7 @@ var operatorOf = map[op]byte{opSub: '-', opMul: '*', opDiv: '/', opFloorDiv: 'f'
 // repeat is a sequence times n.
 func (r *run) repeat(seq, n value.Value) value.Value {
 	times, fits := n.Int64()
-	if !fits && n.Bytes()[0] != '-' {
+	if !fits && !negative(n) {
 		return r.fail(ErrLimit, "memory")
 	}
 	times = max(0, times)
@@ -324,3 +324,6 @@ func (r *run) signed(v value.Value, negate bool) value.Value {
 		return r.number('+', value.NewInt(0), v)
 	}
 }
+
+// negative reports whether an Int beyond 64 bits is negative.
+func negative(v value.Value) bool { return len(v.Bytes()) > 0 && v.Bytes()[0] == '-' }

@@ -296,7 +296,11 @@ func (r *run) sliced(obj value.Value, parts [3]expr) value.Value {
 		}
 		return r.m.NewOther(&rangeValue{start: first, stop: first + by*int64(n), step: by, length: n})
 	}
-	return r.raise("%s cannot be sliced", typeName(obj))
+	if obj.Kind() == value.Undefined {
+		return r.raise("undefined cannot be sliced")
+	}
+	// Python raises, unless Jinja worked it out beforehand by a lookup that does not.
+	return r.unsupported("a slice of %s", typeName(obj))
 }
 
 // sliceRange is where a slice of n elements starts and how many it has.
@@ -337,7 +341,7 @@ func (r *run) sliceRange(bounds [3]value.Value, n int) (start, count, step int, 
 func clampInt(v value.Value, limit int) int {
 	i, ok := v.Int64()
 	if !ok {
-		if v.Bytes()[0] == '-' {
+		if negative(v) {
 			return -limit
 		}
 		return limit

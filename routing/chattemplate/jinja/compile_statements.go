@@ -167,7 +167,7 @@ func (c *compiler) filterBlock(n *node, at place) stmt {
 		if f != goOn {
 			return f
 		}
-		r.print(filter(r, v))
+		r.printText(filter(r, v))
 		return r.ended()
 	}
 }
@@ -191,6 +191,14 @@ func (c *compiler) with(n *node, at place) stmt {
 		}
 		return body(r)
 	}
+}
+
+// printText prints what must be a string: blocks are not converted as expressions are.
+func (r *run) printText(v value.Value) {
+	if v.Kind() != value.String {
+		r.raise("expected str instance, %s found", typeName(v))
+	}
+	r.print(v)
 }
 
 // generation runs its body as a function of its own, like the call block that

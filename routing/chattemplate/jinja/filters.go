@@ -125,8 +125,7 @@ func (r *run) reversible(v value.Value) ([]value.Value, bool) {
 	case value.String, value.List, value.Dict:
 		return r.elements(v), r.err == nil
 	case value.Undefined:
-		r.raise("undefined is not reversible")
-		return nil, false
+		return nil, r.err == nil
 	}
 	switch v.Ext().(type) {
 	case *dictView, *rangeValue:
@@ -139,9 +138,6 @@ func (r *run) reversible(v value.Value) ([]value.Value, bool) {
 func filterReverse(r *run, v value.Value, _ []value.Value) value.Value {
 	if v.Kind() == value.String {
 		return r.sliceString(v.Bytes(), [3]value.Value{none, none, value.NewInt(-1)})
-	}
-	if v.Kind() == value.Undefined {
-		return r.raise("undefined cannot be reversed")
 	}
 	from := r.elements(v)
 	items := r.copyValues(from)
@@ -176,10 +172,9 @@ func (r *run) lazily(make func() value.Value) value.Value {
 	if r.err != nil {
 		return value.Value{}
 	}
+	start := len(r.out)
 	make()
-	err := r.err
-	r.err = nil
-	return r.generator(nil, err)
+	return r.waiting(nil, start)
 }
 
 func filterJoin(r *run, v value.Value, p []value.Value) value.Value {
@@ -217,11 +212,10 @@ func filterIndent(r *run, v value.Value, p []value.Value) value.Value {
 	case isMissing(p[0]):
 	case p[0].Kind() == value.String:
 		indent = p[0].Bytes()
+	case p[0].Kind() != value.Int && p[0].Kind() != value.Bool:
+		return r.raise("cannot indent by %s", typeName(p[0]))
 	default:
 		indent = r.repeat(value.NewString([]byte(" ")), p[0]).Bytes()
-		if p[0].Kind() != value.Int && p[0].Kind() != value.Bool {
-			return r.raise("cannot indent by %s", typeName(p[0]))
-		}
 	}
 	if v.Kind() != value.String {
 		return r.raise("cannot indent %s", typeName(v))
@@ -269,36 +263,39 @@ func filterCenter(r *run, v value.Value, p []value.Value) value.Value {
 }
 
 func filterTruncate(r *run, v value.Value, p []value.Value) value.Value {
-	length, leeway := int64(255), int64(5)
-	end := []byte("...")
+	length, leeway, end := value.NewInt(255), value.NewInt(5), value.NewString([]byte("..."))
 	if !isMissing(p[0]) {
-		length = int64(clampInt(p[0], 1<<40))
+		length = p[0]
 	}
 	if !isMissing(p[2]) {
-		end = p[2].Bytes()
+		end = p[2]
 	}
 	if !isMissing(p[3]) && p[3].Kind() != value.None {
-		leeway = int64(clampInt(p[3], 1<<40))
+		leeway = p[3]
 	}
-	if v.IsMarkup() || p[2].IsMarkup() {
-		return r.unsupported("truncate of markup")
+	ending, ok := r.length(end)
+	if !ok || !isNumber(length.Kind()) || !isNumber(leeway.Kind()) {
+		return r.raise("truncate takes numbers and an end")
 	}
-	if v.Kind() != value.String || !isMissing(p[2]) && p[2].Kind() != value.String {
-		return r.raise("cannot truncate %s", typeName(v))
-	}
-	keep := length - int64(runeCount(r, end))
-	if keep < 0 || leeway < 0 {
-		return r.raise("cannot truncate to %d", length)
+	size, ok := r.length(v)
+	total := r.number('+', length, leeway)
+	zero := value.NewInt(0)
+	switch {
+	case r.err != nil || value.CompareNumbers(length, value.NewInt(int64(ending))) < 0 || value.CompareNumbers(leeway, zero) < 0:
+		return r.raise("cannot truncate to less than the end")
+	case !ok:
+		return r.raise("%s has no length", typeName(v))
+	case value.CompareNumbers(value.NewInt(int64(size)), total) <= 0:
+		return v
+	case !v.IsText() || !end.IsText() || length.Kind() == value.Float:
+		return r.unsupported("truncate of %s", typeName(v))
 	}
 	s := v.Bytes()
-	if int64(runeCount(r, s)) <= length+leeway {
-		return v
-	}
-	s = s[:offset(s, int(keep))]
+	s = s[:offset(s, clampInt(length, 1<<40)-ending)]
 	if isMissing(p[1]) || !r.truth(p[1]) {
 		if at := bytes.LastIndexByte(s, ' '); at >= 0 {
 			s = s[:at]
 		}
 	}
-	return r.sum(value.NewString(s), value.NewString(end))
+	return r.sum(value.NewString(s), end)
 }

@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"errors"
 	"slices"
 
 	"penstock/routing/chattemplate/value"
@@ -15,6 +16,7 @@ func (r *run) collect(v value.Value, f func(item value.Value) (value.Value, bool
 		return value.Value{}
 	}
 	var kept []value.Value
+	start := len(r.out)
 	if r.truth(v) {
 		it, ok := r.iterate(v)
 		for ok {
@@ -28,9 +30,17 @@ func (r *run) collect(v value.Value, f func(item value.Value) (value.Value, bool
 			}
 		}
 	}
+	return r.waiting(kept, start)
+}
+
+// waiting makes a generator of items whose error, if Python raises one, comes last.
+// What was being written is taken back to where it started.
+func (r *run) waiting(items []value.Value, start int) value.Value {
 	err := r.err
-	r.err = nil
-	return r.generator(kept, err)
+	if errors.Is(err, ErrRaised) {
+		r.err, r.out = nil, r.out[:start]
+	}
+	return r.generator(items, err)
 }
 
 func filterMap(r *run, v value.Value, a arguments) value.Value {

@@ -131,6 +131,7 @@ func filterUnique(r *run, v value.Value, p []value.Value) value.Value {
 		return value.Value{}
 	}
 	var kept []value.Value
+	start := len(r.out)
 	path, seen := r.attrParts(p[1]), r.m.NewDict(0)
 	for _, item := range r.elements(v) {
 		key := r.lowered(r.follow(item, path, missing), r.isTrue(p[0]))
@@ -146,9 +147,7 @@ func filterUnique(r *run, v value.Value, p []value.Value) value.Value {
 			kept = append(kept, item)
 		}
 	}
-	err := r.err
-	r.err = nil
-	return r.generator(kept, err)
+	return r.waiting(kept, start)
 }
 
 // extremeFilter is min (-1) and max (1).
@@ -218,19 +217,26 @@ func filterGroupby(r *run, v value.Value, p []value.Value) value.Value {
 	return groups
 }
 
+// filterBatch is read as it is needed in Python: an error waits until then.
 func filterBatch(r *run, v value.Value, p []value.Value) value.Value {
+	start := len(r.out)
+	return r.waiting(r.batches(v, p), start)
+}
+
+func (r *run) batches(v value.Value, p []value.Value) []value.Value {
 	size, ok := p[0].Int64()
-	if !ok {
-		return r.unsupported("batches of %s", typeName(p[0]))
-	}
 	items := r.elements(v)
+	if !ok && r.err == nil {
+		r.unsupported("batches of %s", typeName(p[0]))
+	}
 	var batches []value.Value
 	for len(items) > 0 && r.err == nil {
 		n := len(items)
 		if size > 0 {
 			n = int(min(size, int64(n)))
 		} else if len(batches) == 0 && size == 0 {
-			return r.unsupported("batches of nothing")
+			r.unsupported("batches of nothing")
+			return nil
 		}
 		batch := r.m.ListOf(r.copyValues(items[:n]))
 		items = items[n:]
@@ -239,17 +245,17 @@ func filterBatch(r *run, v value.Value, p []value.Value) value.Value {
 		}
 		batches = append(batches, batch)
 	}
-	return r.generator(r.copyValues(batches), nil)
+	return batches
 }
 
 func filterSlice(r *run, v value.Value, p []value.Value) value.Value {
 	items := r.elements(v)
 	count, ok := p[0].Int64()
-	if !ok || count <= 0 {
+	if r.err == nil && (!ok || count <= 0) {
 		return r.unsupported("slices by %s", typeName(p[0]))
 	}
-	if !r.room(int(min(count, 1<<40)) * valueSize) {
-		return value.Value{}
+	if r.err != nil || !r.room(int(min(count, 1<<40))*valueSize) {
+		return r.waiting(nil, len(r.out))
 	}
 	each, extra := len(items)/int(count), len(items)%int(count)
 	slices := r.m.Values(int(count))

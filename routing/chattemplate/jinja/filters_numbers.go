@@ -30,7 +30,11 @@ func filterInt(r *run, v value.Value, p []value.Value) value.Value {
 	}
 	base := int64(10)
 	if !isMissing(p[1]) {
-		base, _ = p[1].Int64()
+		n, ok := p[1].Int64()
+		if !ok || n == 0 {
+			return r.unsupported("int of base %s", typeName(p[1]))
+		}
+		base = n
 	}
 	switch v.Kind() {
 	case value.Int, value.Bool:
@@ -67,6 +71,9 @@ func (r *run) truncated(f float64, fallback value.Value, infinityRaises bool) va
 
 // parseInt is Python's int(s, base).
 func (r *run) parseInt(s []byte, base int) (v value.Value, ok bool) {
+	if base < 2 || base > 36 {
+		return v, false
+	}
 	text := strings.TrimFunc(string(s), isSpace)
 	if !isASCIIText([]byte(text)) {
 		text = asciiDigits(text)

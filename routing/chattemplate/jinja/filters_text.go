@@ -11,7 +11,7 @@ import (
 // wordTitle is Jinja's title, which unlike Python's breaks words at white space,
 // hyphens and opening brackets only.
 func wordTitle(dst, s []byte) []byte {
-	first := true
+	first, rest := true, 0 // where the word goes on behind its first letter
 	for i := 0; i < len(s); {
 		c, size := utf8.DecodeRune(s[i:])
 		switch {
@@ -20,9 +20,9 @@ func wordTitle(dst, s []byte) []byte {
 			first = true
 		case first:
 			dst = appendUpper(dst, c)
-			first = false
+			first, rest = false, i+size
 		default:
-			dst = appendLower(dst, s, i, size)
+			dst = appendLower(dst, s[rest:], i-rest, size)
 		}
 		i += size
 	}
@@ -62,8 +62,8 @@ func filterToJSON(r *run, v value.Value, p []value.Value) value.Value {
 		switch n, ok := p[1].Int64(); {
 		case p[1].Kind() == value.String:
 			style.Indent = p[1].Bytes()
-		case !ok:
-			return r.raise("cannot indent by %s", typeName(p[1]))
+		case !ok: // Python raises, unless there is nothing to indent
+			return r.unsupported("an indent of %s", typeName(p[1]))
 		default:
 			style.Indent = bytes.Repeat([]byte(" "), int(min(max(n, 0), 1<<20)))
 		}

@@ -139,23 +139,13 @@ func (r *run) converted(v value.Value, conversion byte) value.Value {
 func (r *run) fieldValue(path string, b *braces) value.Value {
 	end := strings.IndexAny(path, ".[")
 	if end < 0 {
+		path = r.numbered(path, b)
 		end = len(path)
 	}
 	v := r.fieldArgument(path[:end], b)
 	for path = path[end:]; path != "" && r.err == nil; {
 		if path[0] == '[' {
-			stop := strings.IndexByte(path, ']')
-			if stop < 2 {
-				return r.raise("missing ']' or empty attribute in format string")
-			}
-			key := value.NewString([]byte(path[1:stop]))
-			if n, err := strconv.Atoi(path[1:stop]); err == nil && path[1]-'0' <= 9 {
-				key = r.m.NewInt(int64(n))
-			}
-			v, path = r.getitem(v, key), path[stop+1:]
-			if path != "" && path[0] != '.' && path[0] != '[' {
-				return r.raise("only '.' or '[' may follow ']' in format field specifier")
-			}
+			v, path = r.fieldItem(v, path)
 			continue
 		}
 		stop := strings.IndexAny(path[1:], ".[") + 1
@@ -170,32 +160,56 @@ func (r *run) fieldValue(path string, b *braces) value.Value {
 	return v
 }
 
-func (r *run) fieldArgument(name string, b *braces) value.Value {
-	n, err := strconv.Atoi(name)
-	switch {
-	case name == "":
+// fieldItem looks up the item in brackets at the start of a path.
+func (r *run) fieldItem(v value.Value, path string) (item value.Value, rest string) {
+	stop := strings.IndexByte(path, ']')
+	if stop < 2 {
+		return r.raise("missing ']' or empty attribute in format string"), ""
+	}
+	key := value.NewString([]byte(path[1:stop]))
+	if n, err := strconv.Atoi(path[1:stop]); err == nil && path[1]-'0' <= 9 {
+		key = r.m.NewInt(int64(n))
+	}
+	rest = path[stop+1:]
+	if rest != "" && rest[0] != '.' && rest[0] != '[' {
+		r.raise("only '.' or '[' may follow ']' in format field specifier")
+	}
+	return r.getitem(v, key), rest
+}
+
+// numbered gives a field without a name its number. Only names that are nothing but a
+// number count as explicit ones.
+func (r *run) numbered(name string, b *braces) string {
+	if name == "" {
 		if b.auto < 0 {
-			return r.raise("cannot switch from manual field specification to automatic field numbering")
+			r.raise("cannot switch from manual field specification to automatic field numbering")
+			return "0"
 		}
-		n = b.auto
 		b.auto++
-	case err == nil && name[0]-'0' <= 9:
+		return strconv.Itoa(b.auto - 1)
+	}
+	if _, err := strconv.Atoi(name); err == nil && name[0]-'0' <= 9 {
 		if b.auto > 0 {
-			return r.raise("cannot switch from automatic field numbering to manual field specification")
+			r.raise("cannot switch from automatic field numbering to manual field specification")
 		}
 		b.auto = -1
-	default:
-		for i, known := range b.args.names {
-			if known == name {
-				return b.args.vals[i]
-			}
+	}
+	return name
+}
+
+func (r *run) fieldArgument(name string, b *braces) value.Value {
+	if n, err := strconv.Atoi(name); err == nil && name[0]-'0' <= 9 {
+		if n >= len(b.args.pos) {
+			return r.raise("replacement index %d out of range for positional args", n)
 		}
-		return r.raise("no argument %q", name)
+		return b.args.pos[n]
 	}
-	if n >= len(b.args.pos) {
-		return r.raise("replacement index %d out of range for positional args", n)
+	for i, known := range b.args.names {
+		if known == name {
+			return b.args.vals[i]
+		}
 	}
-	return b.args.pos[n]
+	return r.raise("no argument %q", name)
 }
 
 // formatValue is Python's format(v, s).

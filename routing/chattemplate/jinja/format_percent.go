@@ -46,8 +46,8 @@ func (r *run) percent(format, args value.Value) value.Value {
 	left := p.at == 0 && !mapped
 	if args.Kind() == value.List && args.IsTuple() {
 		left = p.at < args.Len()
-	} else if args.Kind() == value.Dict || args.Kind() == value.List || args.Kind() == value.Other {
-		left = false // mappings and what can be subscripted may go unused
+	} else if args.Kind() != value.String && isSequence(args) {
+		left = false // what can be subscripted passes for a mapping, which may go unused
 	}
 	if left && r.err == nil {
 		return r.raise("not all arguments converted during string formatting")

@@ -76,8 +76,7 @@ func (c *compiler) callBlock(n *node, at place) stmt {
 		return r.m.NewOther(&macroValue{code, r.fr})
 	})
 	return func(r *run) flow {
-		v := call(r)
-		r.print(v)
+		r.printText(call(r))
 		r.spend(1)
 		return r.ended()
 	}

@@ -33,7 +33,7 @@ func (r *run) bound(v value.Value, fallback, n int) (int, bool) {
 	case v.Kind() != value.Int && v.Kind() != value.Bool:
 		r.raise("slice indices must be integers or None")
 		return 0, false
-	case !ok && v.Bytes()[0] == '-':
+	case !ok && negative(v):
 		return 0, true
 	case !ok:
 		return n + 1, true

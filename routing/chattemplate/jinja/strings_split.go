@@ -200,7 +200,7 @@ func (r *run) shortOf(s []byte, width value.Value) (int, bool) {
 		return 0, false
 	}
 	if !ok || n > int64(r.limits.Output) {
-		if ok || width.Bytes()[0] != '-' {
+		if ok || !negative(width) {
 			r.fail(ErrLimit, "memory")
 		}
 		return 0, false
