@@ -139,8 +139,9 @@ func TestTemplates(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	env, counts, report := newEnv(), newTally(), newReport()
+	env, counts, report, answers := newEnv(), newTally(), newReport(), 0
 	eachAnswer(t, bufio.NewReader(file), func(a *answer) {
+		answers++
 		entry, vars := corpus[a.Template], cases[a.Case]
 		if entry == nil || vars == nil {
 			t.Fatalf("%s with %s: the answers are of another corpus; run setup.sh", a.Template, a.Case)
@@ -151,6 +152,9 @@ func TestTemplates(t *testing.T) {
 	})
 	if len(corpus) < 140 || len(cases) < 16 {
 		t.Errorf("%d templates with %d cases, want at least 140 with 16", len(corpus), len(cases))
+	}
+	if want := len(corpus) * len(cases); answers != want {
+		t.Errorf("%d answers to %d combinations; run setup.sh", answers, want)
 	}
 	t.Logf("\n%s", counts)
 	counts.logRefusals(t)

@@ -136,7 +136,8 @@ def expect(corpus, cases):
 def golden(corpus, cases):
     templates, texts = load(corpus, cases)
     rendered = raised = 0
-    with open(corpus / "expected.jsonl", "w") as out:
+    part = corpus / "expected.jsonl.part"
+    with open(part, "w") as out:
         for name, template, tokens in templates:
             for case, text in texts.items():
                 result = render(template, tokens, text)
@@ -145,6 +146,7 @@ def golden(corpus, cases):
                 rendered += "text" in result
                 raised += "error" in result
                 out.write(json.dumps({"template": name, "case": case, **result}) + "\n")
+    part.rename(corpus / "expected.jsonl")
     print(f"oracle: {len(templates)} templates x {len(texts)} cases: {rendered} rendered, {raised} raised")
 
 
