@@ -28,7 +28,8 @@ type Options struct {
 // decides with split_special_tokens whether any are found in text; its add_bos_token
 // and add_eos_token are not read, and neither are truncation and padding of
 // tokenizer.json, which engines switch off. Without a config.json the tokenizer.json
-// counts as it is.
+// counts as it is. Code that a folder brings along (auto_map) is not looked at: an
+// engine that trusts it may do something else.
 //
 // tekken.json is taken when there is no tokenizer.json, or beside consolidated weights,
 // as vLLM does. Its special tokens are found in text like others; mistral_common

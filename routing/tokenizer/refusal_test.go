@@ -87,6 +87,7 @@ func TestFoldersAreRefused(t *testing.T) {
 	f("byte 0x00: it has no token", map[string]string{"tiktoken.model": "IQ== 0\n"})
 	f("rank 1", map[string]string{"tekken.json": `{"vocab": [{"rank": 1, "token_bytes": "IQ==", "token_str": null}]}`})
 	f("cannot read tokenizer_config.json", map[string]string{"tokenizer.json": plainTokenizer, "tokenizer_config.json": `[]`})
+	f(`option "fix_mistral_regex"`, map[string]string{"tokenizer.json": plainTokenizer, "tokenizer_config.json": `{"fix_mistral_regex": true}`})
 	f("cannot read config.json", map[string]string{"tokenizer.json": plainTokenizer, "config.json": `[]`})
 }
 

@@ -76,6 +76,8 @@ func (c *config) field(key string, value json.RawMessage) error {
 		return decode(key, value, &c.class)
 	case key == "split_special_tokens":
 		return decode(key, value, &c.plainText)
+	case key == "fix_mistral_regex" && string(value) != "false":
+		return Unsupported("tokenizer_config.json option", key) // another pre_tokenizer, for some models
 	case key == "added_tokens_decoder":
 		return c.readDecoder(value)
 	case key == "extra_special_tokens", key == "additional_special_tokens":
