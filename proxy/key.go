@@ -43,6 +43,7 @@ func promptKind(k scan.Kind) chattemplate.Kind {
 		return chattemplate.KindGenerate
 	case scan.KindInferenceGenerate:
 		return chattemplate.KindTokens
+	case scan.KindGeneric, scan.KindEmbeddings, scan.KindRerank, scan.KindScore, scan.KindTokenize:
 	}
 	return chattemplate.KindNone
 }

@@ -83,7 +83,7 @@ var renderMembers = map[string]bool{
 }
 
 func chatQuestions(body []byte) []question {
-	all := []question{{pathRenderChat, bytes.Clone(body), configs.EngineVLLM}}
+	all := append(make([]question, 0, 2), question{pathRenderChat, bytes.Clone(body), configs.EngineVLLM})
 	out := append(make([]byte, 0, len(body)+2), '{')
 	special := false
 	m := newMembers(body)

@@ -62,16 +62,12 @@ func newRemote(g sealer, now func() time.Time, after func(time.Duration) <-chan 
 	}
 }
 
-// askable reports whether an engine can tell what we cannot for this reason: it is
-// about our knowledge, not about the request.
-func askable(why Reason) bool {
-	switch why {
-	case ReasonAbsent, ReasonLoading, ReasonRefused, ReasonDegraded, ReasonUnproven, ReasonFailed,
-		chattemplate.ReasonEncoder, chattemplate.ReasonNoTemplate, chattemplate.ReasonTemplate,
-		chattemplate.ReasonSpecialTokens, chattemplate.ReasonRequestTemplate, chattemplate.ReasonField:
-		return true
-	}
-	return false
+// askable are the reasons for which an engine can tell what we cannot: they are about
+// our knowledge, not about the request.
+var askable = map[Reason]bool{
+	ReasonAbsent: true, ReasonLoading: true, ReasonRefused: true, ReasonDegraded: true, ReasonUnproven: true, ReasonFailed: true,
+	chattemplate.ReasonEncoder: true, chattemplate.ReasonNoTemplate: true, chattemplate.ReasonTemplate: true,
+	chattemplate.ReasonSpecialTokens: true, chattemplate.ReasonRequestTemplate: true, chattemplate.ReasonField: true,
 }
 
 // find fills r from an answer to an equal prompt. Without one it has the engine

@@ -114,7 +114,7 @@ func (s *Source) key(v *serving, w *worker, q *Request, r *Result) (wait *job) {
 	if r.Origin != OriginNone || r.Reason == ReasonBudget {
 		return nil
 	}
-	if v.cfg.RemoteKeys() && askable(r.Reason) {
+	if v.cfg.RemoteKeys() && askable[r.Reason] {
 		if wait = s.remote.find(v, w, q, p, r); r.Origin != OriginNone {
 			return nil
 		}
@@ -202,18 +202,17 @@ type news struct {
 	loaded  *vocabulary
 }
 
+// stateFor is the state behind a reason not to believe; for all others it is ready.
+var stateFor = map[Reason]State{
+	ReasonAbsent: StateOff, ReasonLoading: StateLoading, ReasonRefused: StateRefused, ReasonDegraded: StateDegraded,
+}
+
 // settle works out the state. mu is held.
 func (s *Source) settle() news {
-	state := StateReady
-	switch _, why := s.believed(); why {
-	case ReasonAbsent:
-		state = StateOff
-	case ReasonLoading:
-		state = StateLoading
-	case ReasonRefused:
-		state = StateRefused
-	case ReasonDegraded:
-		state = StateDegraded
+	_, why := s.believed()
+	state, other := stateFor[why]
+	if !other {
+		state = StateReady
 	}
 	if state == s.verdict.state {
 		return news{}
