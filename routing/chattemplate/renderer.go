@@ -68,7 +68,8 @@ func New(files Sources, p Profile) (*Renderer, error) {
 	r.version = parseVersion(p.Version)
 	r.encoder = chooseEncoder(&p, model)
 	if p.Engine == EngineSGLang {
-		r.encoder = chooseSGLangEncoder(&p, model, config)
+		templateless := files.ChatTemplate == nil && absent(config.Get("chat_template")) && len(p.ChatTemplate) == 0
+		r.encoder = chooseSGLangEncoder(&p, model, config, templateless)
 		r.multimodal = isMultimodal(model)
 	}
 	r.templates.read(config, files.ChatTemplate, p.ChatTemplate)
@@ -140,9 +141,11 @@ func chooseEncoder(p *Profile, model value.Value) encoder {
 
 // chooseSGLangEncoder follows SGLang's chat_encoding.py; models that it treats in ways
 // of their own count as having an encoder.
-func chooseSGLangEncoder(p *Profile, model, config value.Value) encoder {
+func chooseSGLangEncoder(p *Profile, model, config value.Value, templateless bool) encoder {
 	switch p.ToolCallParser {
-	case "deepseekv41", "deepseekv4", "deepseekv32", "kimi_k3", "muse":
+	case "deepseekv32":
+		return encodeDeepSeekV32
+	case "deepseekv41", "deepseekv4", "kimi_k3", "muse":
 		return encodeOther
 	}
 	switch string(model.Get("model_type").Bytes()) {
@@ -158,6 +161,9 @@ func chooseSGLangEncoder(p *Profile, model, config value.Value) encoder {
 		if strings.Contains(name, part) {
 			return encodeOther
 		}
+	}
+	if strings.Contains(name, "DeepseekV3") && templateless {
+		return encodeDeepSeekV32
 	}
 	// Text-only requests to such models are decoded to text and encoded again.
 	if isMultimodal(model) && config.Get("clean_up_tokenization_spaces").Truth() {

@@ -12,6 +12,7 @@ func sglangFirst() version     { return version{0, 5, 6} }  // that is known
 func sglangUnsure() version    { return version{0, 5, 11} } // tools of this one are not known,
 func sglangDeferring() version { return version{0, 5, 14} } // of this one they are
 func sglangEffort() version    { return version{0, 5, 18} } // reasoning efforts switch thinking
+func sglangNative() version    { return version{0, 5, 22} } // DeepSeek V3.2's encoder is known
 func sglangOrdered() version   { return version{0, 5, 23} } // tools keep the client's key order
 
 // sglang renders as SGLang does.
@@ -107,9 +108,6 @@ func (w *Worker) sglangChat(body value.Value) Reason {
 		}
 		return w.addIDs(ids)
 	}
-	if w.r.encoder != encodeTemplate {
-		return ReasonEncoder
-	}
 	next, ok := laxBool(body.Get("continue_final_message"), false)
 	if !ok {
 		return ReasonBadRequest
@@ -117,6 +115,13 @@ func (w *Worker) sglangChat(body value.Value) Reason {
 	tools, reason := w.sglangChosenTools(body, messages)
 	if reason != "" {
 		return reason
+	}
+	switch w.r.encoder {
+	case encodeTemplate:
+	case encodeDeepSeekV32:
+		return w.sglangDeepSeek(body, tools, messages, next)
+	default:
+		return ReasonEncoder
 	}
 	t := w.r.templates.choose(tools.Kind() != value.None)
 	if reason := w.usable(t); reason != "" {

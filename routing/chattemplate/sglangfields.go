@@ -60,7 +60,7 @@ func (w *Worker) sglangEffort(body value.Value, t *template) (effort, thinking v
 	if absent(effort) {
 		return value.NewNone(), thinking, ""
 	}
-	if !validEffort(effort) || w.r.version.before(sglangEffort()) || w.r.profile.ReasoningParser == "hunyuan" || t.compiled.Uses("low_effort") {
+	if !validEffort(effort) || w.r.version.before(sglangEffort()) || w.r.profile.ReasoningParser == "hunyuan" || t != nil && t.compiled.Uses("low_effort") {
 		return effort, thinking, ReasonField
 	}
 	return effort, value.NewBool(!isText(effort, "none")), ""

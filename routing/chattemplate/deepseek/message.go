@@ -17,6 +17,7 @@ var (
 type Options struct {
 	Tools        value.Value // a List, or None
 	Thinking     bool
+	DropThinking bool   // V3.2: earlier reasoning is dropped whoever speaks last, as SGLang does
 	KeepThinking bool   // V4: the request's drop_thinking is false
 	Effort       string // V4: "low", "high" or "max"
 }
@@ -42,6 +43,14 @@ const (
 	tool
 	latestReminder
 )
+
+// reasoningOf is what an assistant thought, by either of the names in use.
+func reasoningOf(m value.Value) value.Value {
+	if v := m.Get("reasoning"); v.Kind() != value.Undefined {
+		return v
+	}
+	return m.Get("reasoning_content")
+}
 
 func roleOf(v value.Value) role {
 	switch string(v.Get("role").Bytes()) {

@@ -15,12 +15,12 @@ func (e *Encoder) AppendV32(dst []byte, conversation value.Value, o *Options) ([
 		e.messages = append(e.messages, message{role: system, tools: o.Tools})
 	}
 	for _, m := range items {
-		e.messages = append(e.messages, message{role: roleOf(m), from: m, tools: m.Get("tools"), reasoning: m.Get("reasoning")})
+		e.messages = append(e.messages, message{role: roleOf(m), from: m, tools: m.Get("tools"), reasoning: reasoningOf(m)})
 	}
 	messages := e.messages
-	if o.Thinking && messages[len(messages)-1].role == user {
+	if o.Thinking && (o.DropThinking || messages[len(messages)-1].role == user) {
 		if messages = dropThinking(messages, system, user, tool); len(messages) < len(e.messages) {
-			return dst, ErrRefused // vLLM still asks for as many as there were
+			return dst, ErrRefused // the engines still ask for as many as there were
 		}
 	}
 	w := v32{Encoder: e, messages: messages, last: lastUser(messages), thinking: o.Thinking}

@@ -116,16 +116,41 @@ def main():
             text = render(out, [t["function"] for t in tools] if tools else None, dict(extra), source)
         return {"text": text + (prefix or "")}
 
+    dsv32 = load(server / "encoding_dsv32.py")
+
+    def native(body):
+        request = protocol.ChatCompletionRequest.model_validate(body)
+        messages = [m.model_dump() for m in request.messages]
+        for m in messages:
+            serving["normalize_assistant_tool_call_arguments"](m)
+        for i, m in enumerate(messages):
+            if m.get("content") is None:
+                m["content"] = ""
+            if isinstance(m["content"], list):
+                messages[i] = content.process_content_for_template_format(m, "string", [], [], [], [])
+        messages, prefix = serving["_handle_last_assistant_message"](None, messages, request)
+        if messages[0]["role"] != "system":
+            messages.insert(0, {"role": "system", "content": ""})
+        if request.tools and request.tool_choice != "none":
+            messages[0]["tools"] = [t.model_dump() for t in request.tools]
+        thinking = (request.chat_template_kwargs or {}).get("thinking", False)
+        text = dsv32.encode_messages(messages, thinking_mode="thinking" if thinking else "chat")
+        return {"text": text + (prefix or ""), "add_special": True}
+
     cases = []
-    for make in (chatcases.chat_messages, chatcases.chat_tools, chatcases.chat_fields):
+    for make in (chatcases.chat_messages, chatcases.chat_tools, chatcases.chat_fields, chatcases.deepseek_cases("deepseek_v32")):
         for case in make():
-            if case.get("profile") and "tool choice" not in case["name"]:
+            model = case.get("profile", {}).get("model")
+            if case["kind"] != "chat" or case.get("profile") and model is None and "tool choice" not in case["name"]:
                 continue
             try:
-                want = prompt(json.loads(case["body"]), TEMPLATES[case["template"]])
+                if model is not None:
+                    want = native(json.loads(case["body"]))
+                else:
+                    want = prompt(json.loads(case["body"]), TEMPLATES[case["template"]])
             except Exception as error:
                 want = {"error": f"{type(error).__name__}: {str(error)[:120]}"}
-            cases.append({k: v for k, v in case.items() if k != "profile"} | {"profile": {"version": version}, "want": want})
+            cases.append({k: v for k, v in case.items() if k != "profile"} | {"profile": {"version": version, "model": model}, "want": want})
     text = "[\n" + ",\n".join(json.dumps(c, ensure_ascii=False) for c in cases) + "\n]\n"
     (HERE / f"sglang_{version.replace('.', '_')}.json").write_text(text)
     print(len(cases), "cases,", sum("error" in c["want"] for c in cases), "of them refused")
