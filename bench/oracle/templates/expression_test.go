@@ -41,6 +41,7 @@ func TestExpressions(t *testing.T) {
 		case lacking:
 			refusals[unnumbered(what)]++
 			what = ""
+		default:
 		}
 		counts.add(entry, o)
 		report.add(o, a, what)
