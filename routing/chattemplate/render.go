@@ -53,7 +53,7 @@ func (w *Worker) templateChat(c *chat) Reason {
 		return reason
 	}
 	w.addText(w.text, c.addSpecial)
-	return ""
+	return w.beforeClock(t, c, vars, messages)
 }
 
 // usable reports why a template cannot be used, "" when it can.

@@ -185,3 +185,21 @@ func TestVersionsAreCompared(t *testing.T) {
 	f("", "0.5.23", false)
 	f("main", "0.5.23", false)
 }
+
+func TestPromptsEndBeforeTheTimeOfDay(t *testing.T) {
+	t.Parallel()
+	f := func(template string, status Status, want string) {
+		t.Helper()
+		now := time.Date(2026, 12, 1, 10, 20, 30, 0, time.UTC)
+		for _, engine := range []Engine{EngineVLLM, EngineSGLang} {
+			r := mustNew(t, Sources{ChatTemplate: []byte(template)}, Profile{Engine: engine})
+			if got, p := renderText(r, KindChat, hello, now); status != p.Status || status != Unknown && got != want {
+				t.Errorf("%s: got %v %q %q", template, p.Status, p.Reason, got)
+			}
+		}
+	}
+	f(`on {{ strftime_now('%d') }} at {{ strftime_now('%H:%M') }} {{ messages[0].content }}`, Approximate, "on 01 at ")
+	f(`{{ strftime_now('%H') }}`, Unknown, "")
+	f(`{{ strftime_now('%-I') }}`, Unknown, "")
+	f(`100%Special {{ strftime_now('%d %b') }}`, Exact, "100%Special 01 Dec")
+}

@@ -165,6 +165,9 @@ func (w *Worker) sglangRender(t *template, vars, tools, messages value.Value, pr
 		return reason
 	}
 	w.addText(w.text, w.r.multimodal)
+	if reason := w.beforeClock(t, &chat{}, vars, messages); reason != "" {
+		return reason
+	}
 	if len(prefix) > 0 {
 		w.addText(prefix, false)
 	}

@@ -2,6 +2,7 @@ package chattemplate
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 
 	"penstock/routing/chattemplate/jinja"
@@ -15,12 +16,14 @@ type template struct {
 	format     jinja.Format // of contents, as detected
 	sglang     jinja.Format // the same, as SGLang finds it
 	developer  bool         // names the role "developer"
+	clock      bool         // may print the time of day
 	generation bool         // has the tag of that name
 	content    bool         // has the word "content", which continue_final_message asks for
 }
 
 func compile(source []byte) *template {
 	t := &template{
+		clock:      tellsTime(source),
 		sglang:     sglangFormat(source),
 		developer:  bytes.Contains(source, []byte(`"developer"`)) || bytes.Contains(source, []byte(`'developer'`)),
 		generation: bytes.Contains(source, []byte("endgeneration")),
@@ -30,6 +33,12 @@ func compile(source []byte) *template {
 		t.format = t.compiled.ContentFormat()
 	}
 	return t
+}
+
+// tellsTime reports whether a template may print more of the time than the day.
+func tellsTime(source []byte) bool {
+	directive := regexp.MustCompile(`%-?[HIMSpXcTfrRskl]`)
+	return bytes.Contains(source, []byte("strftime_now")) && directive.Match(source)
 }
 
 // templates are those of a model: one, or several by name.

@@ -51,6 +51,7 @@ const (
 	ReasonTemplateError   Reason = "template_error"   // the template raised; the engine refuses such a request
 	ReasonSpecialTokens   Reason = "special_tokens"   // the template prints a token that only the tokenizer's class knows
 	ReasonRequestTemplate Reason = "request_template" // the request brings its own template
+	ReasonClock           Reason = "clock"            // the template prints the time of day
 	ReasonMultimodal      Reason = "multimodal"       // images, audio, video or embeddings
 	ReasonTruncated       Reason = "truncated"        // the engine cuts the prompt
 	ReasonBatch           Reason = "batch"            // several prompts of which the first is none of ours
@@ -66,7 +67,7 @@ const (
 func Reasons() []Reason {
 	return []Reason{
 		ReasonKind, ReasonEngine, ReasonEncoder, ReasonNoTemplate, ReasonTemplate, ReasonTemplateError,
-		ReasonSpecialTokens, ReasonRequestTemplate, ReasonMultimodal, ReasonTruncated, ReasonBatch,
+		ReasonSpecialTokens, ReasonRequestTemplate, ReasonClock, ReasonMultimodal, ReasonTruncated, ReasonBatch,
 		ReasonStoredState, ReasonField, ReasonBadRequest, ReasonBadJSON, ReasonLoneSurrogate, ReasonLimit,
 	}
 }

@@ -76,7 +76,7 @@ func appendFunction(dst []byte, f *Function) ([]byte, error) {
 		return append(dst, " = () => any;\n\n"...), nil
 	}
 	dst = append(dst, " = (_: "...)
-	t := typescript{dst: dst}
+	t := typescript{dst: dst, limit: maxOutput}
 	t.schema(f.Parameters, 0, 0)
 	return append(t.dst, ") => any;\n\n"...), t.err
 }

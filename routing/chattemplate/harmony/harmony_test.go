@@ -2,7 +2,6 @@ package harmony
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -25,7 +24,7 @@ func TestSchemasBecomeTypeScript(t *testing.T) {
 	t.Parallel()
 	f := func(schema, want string) {
 		t.Helper()
-		var w typescript
+		w := typescript{limit: maxOutput}
 		w.schema(parse(t, schema), 0, 0)
 		if got := string(w.dst); got != want {
 			t.Errorf("%s:\n got %q\nwant %q", schema, got, want)
@@ -47,7 +46,7 @@ func TestFloatsAreWrittenAsSerdeDoes(t *testing.T) {
 		"1.0": "1.0", "1e15": "1000000000000000.0", "1e16": "1e+16", "0.00001": "0.00001", "1e-6": "1e-6", "1.5e-7": "1.5e-7",
 		"-0.0": "-0.0", "18446744073709551615": "18446744073709551615", "18446744073709551616": "1.8446744073709552e+19",
 	} {
-		var w typescript
+		w := typescript{limit: maxOutput}
 		w.json(parse(t, text))
 		if got := string(w.dst); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
@@ -65,14 +64,18 @@ func TestToolsThatCannotBeWrittenAreErrors(t *testing.T) {
 		}
 	}
 	f(`{"type":"object","properties":{"a":{"default":NaN}}}`, ErrNumber)
+}
+
+func TestSchemasStopGrowingAtALimit(t *testing.T) {
+	t.Parallel()
 	// Every property lies 250 levels deep, behind 1,000 spaces.
-	var deep strings.Builder
-	deep.WriteString(strings.Repeat(`{"type":"object","properties":{"a":`, 250) + `{"type":"object","properties":{`)
-	for i := range 80_000 {
-		fmt.Fprintf(&deep, `"%d":0,`, i)
+	deep := strings.Repeat(`{"type":"object","properties":{"a":`, 250) + `{"type":"object","properties":{` +
+		`"b":0,"c":0,"d":0,"e":0}}` + strings.Repeat("}}", 250)
+	w := typescript{limit: 1000}
+	w.schema(parse(t, deep), 0, 0)
+	if !errors.Is(w.err, ErrLimit) || len(w.dst) > 10_000 {
+		t.Errorf("got %v after %d bytes", w.err, len(w.dst))
 	}
-	deep.WriteString(`"z":0}}` + strings.Repeat("}}", 250))
-	f(deep.String(), ErrLimit)
 }
 
 // TestAnalysisEndsWithTheFinalAnswer drops what was concluded.

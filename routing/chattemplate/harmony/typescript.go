@@ -24,8 +24,9 @@ var (
 // typescript writes JSON schemas as types, as json_schema_to_typescript of the library
 // does, with all its oddities.
 type typescript struct {
-	dst []byte
-	err error
+	dst   []byte
+	limit int // of dst in bytes
+	err   error
 }
 
 func (t *typescript) add(text string) { t.dst = append(t.dst, text...) }
@@ -33,7 +34,7 @@ func (t *typescript) add(text string) { t.dst = append(t.dst, text...) }
 // indent starts a line. Lines are indented by how deep they lie, so a schema can grow:
 // beyond a limit nothing more is written.
 func (t *typescript) indent(n int) {
-	if len(t.dst) > maxOutput {
+	if len(t.dst) > t.limit {
 		t.err = ErrLimit
 		return
 	}
