@@ -390,7 +390,8 @@ class Builder:
             ("xlmr_typed", lambda: self.unigram(jurassic, "xlmr"), "XLMRobertaTokenizer", "xlm-roberta"),
             ("t5_typed", lambda: self.unigram(english, "t5"), "T5Tokenizer", "t5"),
         ):
-            self.json_model(name, build, {"tokenizer_class": tokenizer_class}, model_type=model_type, **about)
+            optional = model_type == "t5"  # an encoder-decoder, which engines of today do not serve
+            self.json_model(name, build, {"tokenizer_class": tokenizer_class}, model_type=model_type, optional=optional, **about)
 
     def ranks(self) -> None:
         """Folders with a file of ranks; the pattern is not in the file."""

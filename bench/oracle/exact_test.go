@@ -150,7 +150,7 @@ func reproduce(t *testing.T, cache Cache, m Model, ours *tokenizer.Model, set co
 	if oracle == "node" { // the same library; only Python serves
 		oracle = "hf"
 	}
-	live, err := cache.Serve(t.Context(), ".", m, oracle, e.Mode)
+	live, err := cache.Serve(t.Context(), ".", Current, m, oracle, e.Mode)
 	if err != nil {
 		t.Error(err)
 		return

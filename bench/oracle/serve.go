@@ -18,10 +18,16 @@ type Live struct {
 	out *bufio.Reader
 }
 
-// Serve starts the Python oracle for one model and mode; scripts is the folder of
-// encode.py.
-func (c Cache) Serve(ctx context.Context, scripts string, m Model, oracle, mode string) (*Live, error) {
-	python := filepath.Join(c.Dir, "python", "bin", "python")
+// Environments of Python in the cache.
+const (
+	Current   = "python"    // what engines have
+	Unicode14 = "unicode14" // tokenizers 0.21.1, with the classes of Unicode 14
+)
+
+// Serve starts the Python oracle of an environment for one model and mode; scripts is
+// the folder of encode.py.
+func (c Cache) Serve(ctx context.Context, scripts, environment string, m Model, oracle, mode string) (*Live, error) {
+	python := filepath.Join(c.Dir, environment, "bin", "python")
 	cmd := exec.CommandContext(ctx, python, filepath.Join(scripts, "encode.py"), "serve", m.Dir, oracle, mode)
 	in, err := cmd.StdinPipe()
 	if err != nil {

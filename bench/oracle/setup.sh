@@ -44,6 +44,17 @@ install_python() {
   printf '%s\n' "$stamp" >"$venv/.stamp"
 }
 
+# The last release with the character classes of Unicode 14; it needs nothing else here.
+install_unicode14() {
+  local venv=$cache/unicode14 wanted=tokenizers==0.21.1
+  [[ ! -f $venv/.stamp || $(cat "$venv/.stamp") != "$wanted" ]] || return 0
+  say "unicode14: installing $wanted"
+  rm -rf "$venv"
+  "$(find_python)" -m venv "$venv"
+  "$venv/bin/python" -m pip install --quiet --no-deps "$wanted"
+  printf '%s\n' "$wanted" >"$venv/.stamp"
+}
+
 install_node() {
   local node=$cache/node
   if cmp -s "$here/package.json" "$node/package.json" && [[ -d $node/node_modules/tokenizers ]]; then
@@ -126,6 +137,7 @@ PYTHON
 mkdir -p "$cache"
 say "into $cache"
 install_python
+install_unicode14
 install_node
 fetch_sources
 copy_library
