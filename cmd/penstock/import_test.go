@@ -251,7 +251,11 @@ func TestReservedPackages(t *testing.T) {
 var pure = []string{
 	"routing", "routing/keys", "routing/prefixindex",
 	"routing/chattemplate", "routing/chattemplate/value", "routing/chattemplate/jinja",
+	"routing/chattemplate/harmony", "routing/chattemplate/deepseek",
 	"routing/tokenizer/internal/unidata", "routing/tokenizer/internal/split", "routing/tokenizer/internal/bpe",
+	"routing/tokenizer/internal/added", "routing/tokenizer/internal/normalize", "routing/tokenizer/internal/pretok",
+	"routing/tokenizer/internal/post", "routing/tokenizer/internal/runeset", "routing/tokenizer/internal/trie",
+	"routing/tokenizer/internal/unigram", "routing/tokenizer/internal/wordpiece",
 	"pools/planner", "proxy/limits", "proxy/scan", "proxy/sse", "bench/enginesim/core",
 }
 

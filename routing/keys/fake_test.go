@@ -7,7 +7,7 @@ import (
 	"penstock/routing/tokenizer"
 )
 
-// fakeEncoder has one token per word and per special token <|...|>, and a BOS. It
+// fakeEncoder has one token per word and per special token <|...|>, a BOS and an EOS. It
 // remembers what it was asked to encode.
 type fakeEncoder struct {
 	encoded int
@@ -15,7 +15,10 @@ type fakeEncoder struct {
 	left    int // Appends until err
 }
 
-const bos = 1
+const (
+	bos = 0
+	eos = 1
+)
 
 func (e *fakeEncoder) Append(dst []uint32, text []byte, m tokenizer.Mode) ([]uint32, error) {
 	if e.left--; e.err != nil && e.left < 0 {
@@ -29,6 +32,9 @@ func (e *fakeEncoder) Append(dst []uint32, text []byte, m tokenizer.Mode) ([]uin
 		n := fakeToken(text)
 		dst = append(dst, fakeID(text[:n]))
 		text = text[n:]
+	}
+	if m&tokenizer.AddSpecial != 0 && m&tokenizer.Unfinished == 0 {
+		dst = append(dst, eos)
 	}
 	return dst, nil
 }

@@ -56,6 +56,9 @@ func TestKnownPromptHasTheKeysOfANewOne(t *testing.T) {
 					namespace := uint64(rng.IntN(3))
 					p := prompt(chat(turns...))
 					p.Parts[0].AddSpecial = rng.IntN(4) == 0
+					if rng.IntN(5) == 0 { // ends at a boundary
+						p.Parts[0].Text = append(p.Parts[0].Text, "<|end|>"...)
+					}
 					p.Parts[0].PlainText = rng.IntN(8) == 0
 					if err := w.Key(p, namespace, &got); err != nil {
 						t.Fatal(err)
@@ -207,6 +210,21 @@ func TestWorkersShareTheMemo(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+func TestBlocksAtTheEndOfAPromptThatGoesOnAreLeftOut(t *testing.T) {
+	t.Parallel()
+	k := fakeKeyer(Options{BlockSize: 4})
+	w := k.NewWorker()
+	text := []byte(strings.Repeat("one two ", 20)) // 40 tokens
+	for status, want := range map[chattemplate.Status]int{chattemplate.Exact: 10, chattemplate.Approximate: 8} {
+		p := prompt(text)
+		p.Status = status
+		var got Keys
+		if err := w.Key(p, 1, &got); err != nil || len(got.Blocks) != want {
+			t.Errorf("%s: %d blocks, want %d (%v)", status, len(got.Blocks), want, err)
+		}
+	}
 }
 
 func TestFromTextSharesWholeBlocks(t *testing.T) {

@@ -41,7 +41,12 @@ func (k *Keyer) NewWorker() *Worker {
 
 func (w *Worker) expired() bool { return w.Expired != nil && w.Expired() }
 
-// Key makes the keys of a prompt in dst. The errors are those of
+// unsure is how many tokens at the end of a prompt that goes on differently may be
+// others in the engine: what follows can join with the last word.
+const unsure = 8
+
+// Key makes the keys of a prompt in dst; of one that is not exact, those of the blocks
+// that what follows cannot change. The errors are those of
 // tokenizer.Encoder.Append; dst is not to be used then.
 func (w *Worker) Key(p *chattemplate.Prompt, namespace uint64, dst *Keys) error {
 	dst.Reset()
@@ -54,6 +59,9 @@ func (w *Worker) Key(p *chattemplate.Prompt, namespace uint64, dst *Keys) error 
 	}
 	err := w.encode(p.Parts, at, dst)
 	dst.Blocks, dst.Tokens = w.chain.blocks, w.chain.tokens
+	if p.Status != chattemplate.Exact {
+		dst.Blocks = dst.Blocks[:min(len(dst.Blocks), max(0, dst.Tokens-unsure)/w.k.blockSize)]
+	}
 	dst.NewTokens = dst.Tokens - dst.KnownTokens
 	w.trim()
 	return err
@@ -150,7 +158,7 @@ func (w *Worker) encode(parts []chattemplate.Part, at position, dst *Keys) error
 		for ; i == 0 && at.cut < len(w.cuts); at.cut++ {
 			c := &w.cuts[at.cut]
 			blocks := len(w.chain.blocks)
-			if err := w.text(p.Text[at.offset:c.end], m, at.offset, dst); err != nil {
+			if err := w.text(p.Text[at.offset:c.end], m|tokenizer.Unfinished, at.offset, dst); err != nil {
 				return err
 			}
 			w.remember(c.at, at, blocks)
@@ -167,9 +175,6 @@ func (w *Worker) encode(parts []chattemplate.Part, at position, dst *Keys) error
 // text tokenizes a stretch of a part that begins at offset.
 func (w *Worker) text(text []byte, m tokenizer.Mode, offset int, dst *Keys) error {
 	if offset > 0 {
-		if len(text) == 0 {
-			return nil
-		}
 		m |= tokenizer.Continuation
 	}
 	var err error
