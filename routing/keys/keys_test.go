@@ -143,7 +143,7 @@ func TestIDsAndTextFollowEachOther(t *testing.T) {
 	k := fakeKeyer(Options{BlockSize: 3, MemoBytes: 1 << 20})
 	w := k.NewWorker()
 	long := chat(strings.Repeat("one two ", 100))
-	p := &chattemplate.Prompt{Parts: []chattemplate.Part{
+	p := &chattemplate.Prompt{Status: chattemplate.Exact, Parts: []chattemplate.Part{
 		{Text: long, AddSpecial: true}, {IDs: []uint32{5, 6, 7, 8}}, {Text: []byte("and this")},
 	}}
 	var want, got Keys
