@@ -1,20 +1,43 @@
 package jinja
 
-import "penstock/routing/chattemplate/value"
+import (
+	"strings"
 
-// How an engine finds out whether a template wants message content as parts: it looks
+	"penstock/routing/chattemplate/value"
+)
+
+// How vLLM finds out whether a template wants message content as parts: it looks
 // for a loop over the content of a message (vllm/renderers/hf.py,
 // _detect_content_format). It knows no scopes, and neither does this.
 
-// detectFormat looks at a template's syntax tree.
-func detectFormat(body []*node) Format {
+// detectFormats looks at a template's syntax tree, and for SGLang at its source.
+func detectFormats(source string, body []*node) (vllm, sglang Format) {
 	root := &node{op: opWith, body: body}
 	d := detector{}
 	root.walk(func(n *node) { d.nodes = append(d.nodes, n) })
-	if !d.loopsOverContent() {
-		return FormatString
+	if d.loopsOverContent() {
+		vllm = FormatParts
 	}
-	return FormatParts
+	if d.loopsForSGLang(source) {
+		sglang = FormatParts
+	}
+	return vllm, sglang
+}
+
+// loopsForSGLang is what SGLang looks for (srt/parser/jinja_template_utils.py,
+// detect_jinja_template_content_format): a word of media anywhere in the source, or a
+// loop over the content of a variable with one of three names.
+func (d *detector) loopsForSGLang(source string) bool {
+	for _, word := range []string{"image", "audio", "video", "vision"} {
+		if strings.Contains(source, word) {
+			return true
+		}
+	}
+	found := false
+	d.each(opFor, func(n *node) {
+		found = found || readsContent(n.right, []string{"message", "msg", "m"})
+	})
+	return found
 }
 
 // detector has all nodes of a template. The engine gives up, and takes content as

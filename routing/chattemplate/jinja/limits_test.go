@@ -29,7 +29,6 @@ func TestHostileTemplatesHitALimit(t *testing.T) {
 	f(`{{ [1] * 1000000000 }}`)
 	f(`{{ 'a' * 10 ** 30 }}`)
 	f(`{{ 2 ** 100000000 }}`)
-	f(`{{ 10 ** 10 ** 10 }}`)
 	f(`{{ 9999999 ** 9999999 }}`)
 	f(`{{ range(1000000000) }}`)
 	f(`{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}`)

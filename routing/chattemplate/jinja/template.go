@@ -34,7 +34,8 @@ type Template struct {
 	body    stmt
 	root    *function
 	globals []string // variables of the request that it mentions
-	format  Format
+	format  Format   // as vLLM finds it
+	sglang  Format   // as SGLang does
 	tables  *tables
 	memory  value.Memory // of its constants
 }
@@ -51,14 +52,16 @@ func Compile(source string) (*Template, error) {
 	if c.err != nil {
 		return nil, fmt.Errorf("cannot compile template: %w", c.err)
 	}
-	t.format = detectFormat(body)
+	t.format, t.sglang = detectFormats(source, body)
 	return t, nil
 }
 
-// ContentFormat says how the engines would pass a message's content to the template,
-// found by looking at it as vLLM and SGLang do: parts when it loops over content,
-// else text.
+// ContentFormat says how vLLM would pass a message's content to the template, found
+// by looking at it as vLLM does: parts when it loops over content, else text.
 func (t *Template) ContentFormat() Format { return t.format }
+
+// SGLangContentFormat says the same of SGLang, which looks for less.
+func (t *Template) SGLangContentFormat() Format { return t.sglang }
 
 // Uses reports whether the template mentions a variable, such as "tools".
 func (t *Template) Uses(variable string) bool {

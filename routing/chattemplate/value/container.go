@@ -59,7 +59,7 @@ func (m *Memory) Set(dict Value, key string, v Value) {
 // SetValue is Set for a key of any hashable kind, which is not copied. It reports
 // whether the key is hashable.
 func (m *Memory) SetValue(dict, key, v Value) bool {
-	if !hashable(key, maxDepth) {
+	if !Hashable(key) {
 		return false
 	}
 	if i := dict.ref.find(key); i >= 0 {

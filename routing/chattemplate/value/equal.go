@@ -87,20 +87,28 @@ func sameKey(v, w *Value) bool {
 // keyBudget bounds the work on one key; only tuples can be large.
 const keyBudget = 1 << 16
 
-// Hashable reports whether v can be the key of a Dict.
-func Hashable(v Value) bool { return hashable(v, maxDepth) }
+// Hashable reports whether v can be the key of a Dict. Tuples of very many elements in
+// all are taken for unhashable: what they share makes them cheap to build.
+func Hashable(v Value) bool {
+	if v.kind != List {
+		return v.kind != Dict
+	}
+	budget := keyBudget
+	return hashable(&v, &budget, maxDepth)
+}
 
-func hashable(v Value, depth int) bool {
+func hashable(v *Value, budget *int, depth int) bool {
+	*budget--
 	switch {
-	case v.kind == Dict || depth == 0:
+	case v.kind == Dict || depth == 0 || *budget < 0:
 		return false
 	case v.kind != List:
 		return true
-	case !v.ref.tuple || len(v.ref.items) > keyBudget:
+	case !v.ref.tuple:
 		return false
 	}
-	for _, item := range v.ref.items {
-		if !hashable(item, depth-1) {
+	for i := range v.ref.items {
+		if !hashable(&v.ref.items[i], budget, depth-1) {
 			return false
 		}
 	}
