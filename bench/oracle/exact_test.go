@@ -17,6 +17,9 @@ import (
 // $PENSTOCK_ORACLE_MODELS (names with commas) narrows the models.
 func setUp(t *testing.T) (Cache, []Model, []corpus.Set) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("SKIPPED: takes minutes, left out with -short")
+	}
 	cache, err := Find(os.Getenv)
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +180,30 @@ func reproduce(t *testing.T, cache Cache, m Model, ours *tokenizer.Model, set co
 		want, _ := live.Encode(text)
 		got, err := encoder.Append(nil, text, e.Flags())
 		t.Errorf("text %d: %+q (%q)\n got %v %v\nwant %v", i, text, text, got, err, want)
+	}
+}
+
+// TestOneWrongIDIsNoticed keeps TestExact able to fail.
+func TestOneWrongIDIsNoticed(t *testing.T) {
+	cache, models, sets := setUp(t)
+	for _, m := range models {
+		if m.Name != "gpt2" {
+			continue
+		}
+		encoder := load(t, m).NewEncoder()
+		for _, set := range sets {
+			if set.Name != "quotes" {
+				continue
+			}
+			expected, err := cache.Expected(m.Name, set.Name)
+			if err != nil {
+				t.Skipf("SKIPPED: %v", err)
+			}
+			expected[0].IDs[77] = slices.Concat(expected[0].IDs[77], []uint32{1})
+			if wrong := differences(t, encoder, set, expected[0]); !slices.Equal(wrong, []int{77}) {
+				t.Errorf("noticed %v, want text 77 only", wrong)
+			}
+		}
 	}
 }
 
