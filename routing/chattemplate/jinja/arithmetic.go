@@ -105,6 +105,7 @@ func (r *run) repeat(seq, n value.Value) value.Value {
 			return r.m.NewTuple(items)
 		}
 		return r.m.ListOf(items)
+	default:
 	}
 	return r.raise("cannot multiply %s", typeName(seq))
 }

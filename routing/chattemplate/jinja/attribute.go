@@ -85,6 +85,7 @@ func (r *run) getattr(obj value.Value, a *attribute) value.Value {
 				return x.attrs.Get(a.name)
 			}
 		}
+	default:
 	}
 	v, _ := r.pythonAttr(obj, a)
 	return v
@@ -245,6 +246,7 @@ func (r *run) loopField(s *loopState, field loopField) value.Value {
 		n = s.depth0 + 1
 	case loopDepth0:
 		n = s.depth0
+	default:
 	}
 	return value.NewInt(int64(n))
 }
@@ -277,6 +279,7 @@ func (r *run) getitem(obj, key value.Value) value.Value {
 				return r.rangeAt(rng, i)
 			}
 		}
+	default:
 	}
 	if key.Kind() != value.String {
 		return value.Value{}

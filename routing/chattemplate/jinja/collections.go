@@ -284,6 +284,7 @@ func (r *run) sliced(obj value.Value, parts [3]expr) value.Value {
 			return r.m.NewTuple(items)
 		}
 		return r.m.ListOf(items)
+	default:
 	}
 	if x, ok := obj.Ext().(*rangeValue); ok {
 		start, n, step, ok := r.sliceRange(bounds, x.length)

@@ -27,6 +27,7 @@ func (r *run) compare(op token, a, b value.Value) bool {
 		return r.contains(b, a)
 	case tokenNotIn:
 		return !r.contains(b, a)
+	default:
 	}
 	n, ok := r.order(a, b)
 	return ok && holds(op, n)
@@ -146,6 +147,7 @@ func (r *run) contains(c, item value.Value) bool {
 		if x, ok := c.Ext().(*dictView); ok && x.kind == overKeys {
 			return r.contains(x.dict, item)
 		}
+	default:
 	}
 	it, ok := r.iterate(c)
 	for ok {

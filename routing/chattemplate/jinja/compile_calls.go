@@ -145,6 +145,7 @@ func directMethod(obj value.Value, a *attribute) methodFunc {
 		if !obj.IsTuple() && !a.changes {
 			return a.list
 		}
+	default:
 	}
 	return nil
 }
@@ -243,9 +244,9 @@ func (r *run) bindArgs(what string, a arguments, into []value.Value, required in
 		}
 		into[at] = a.vals[i]
 	}
-	for i := range required {
-		if isMissing(into[i]) {
-			r.raise("%s misses argument %q", what, names[i])
+	for i, v := range into[:required] {
+		if isMissing(v) {
+			r.raise("%s misses argument %d", what, i+1)
 			return false
 		}
 	}

@@ -73,6 +73,7 @@ func (c *compiler) constant(n *node) (v value.Value, ok bool) {
 			return c.t.memory.NewTuple(items), true
 		}
 		return c.t.memory.ListOf(items), true
+	default:
 	}
 	return v, false
 }
@@ -205,6 +206,7 @@ func (c *compiler) cond(n *node, at place) func(*run) bool {
 		return c.compare(n, at)
 	case opTest:
 		return c.test(n, at)
+	default:
 	}
 	eval := c.expr(n, at)
 	return func(r *run) bool { return r.truth(eval(r)) }

@@ -43,6 +43,7 @@ func (c *compiler) emit(n *node, at place) emitter {
 			of := c.expr(n.left, at)
 			return func(r *run) { r.printJSON(of(r)) }
 		}
+	default:
 	}
 	eval := c.expr(n, at)
 	return func(r *run) { r.print(eval(r)) }

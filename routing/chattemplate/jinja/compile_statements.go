@@ -72,7 +72,7 @@ func (r *run) ended() flow {
 }
 
 func (c *compiler) output(n *node, at place) stmt {
-	var parts []emitter
+	parts := make([]emitter, 0, len(n.list))
 	for _, child := range n.list {
 		parts = append(parts, c.emit(child, at))
 	}
@@ -96,8 +96,9 @@ func (c *compiler) output(n *node, at place) stmt {
 
 func (c *compiler) ifChain(n *node, at place) stmt {
 	at = at.branch()
-	tests, bodies := []func(*run) bool{c.cond(n.left, at)}, []stmt{c.body(n.body, at)}
-	for _, e := range n.elifs {
+	branches := append([]*node{n}, n.elifs...)
+	tests, bodies := make([]func(*run) bool, 0, len(branches)), make([]stmt, 0, len(branches))
+	for _, e := range branches {
 		tests = append(tests, c.cond(e.left, at))
 		bodies = append(bodies, c.body(e.body, at))
 	}
@@ -176,7 +177,7 @@ func (c *compiler) with(n *node, at place) stmt {
 	in := at.inner()
 	in.sc.analyze(n)
 	begin := c.begin(in.sc)
-	var steps []func(*run)
+	steps := make([]func(*run), 0, len(n.params))
 	for i, target := range n.params {
 		assign, eval := c.assign(target, in), c.expr(n.list[i], at)
 		steps = append(steps, func(r *run) { assign(r, eval(r)) })

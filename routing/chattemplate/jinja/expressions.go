@@ -176,6 +176,7 @@ func (p *parser) primary(namespace bool) *node {
 		return p.list()
 	case tokenLBrace:
 		return p.dict()
+	default:
 	}
 	p.syntax("unexpected %q", t.text)
 	return p.constant(t.line, value.NewNone())

@@ -126,6 +126,7 @@ func (r *run) reversible(v value.Value) ([]value.Value, bool) {
 		return r.elements(v), r.err == nil
 	case value.Undefined:
 		return nil, r.err == nil
+	default:
 	}
 	switch v.Ext().(type) {
 	case *dictView, *rangeValue:

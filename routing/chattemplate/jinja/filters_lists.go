@@ -20,7 +20,7 @@ func (r *run) attrParts(attr value.Value) []attrPart {
 		return []attrPart{{attr}}
 	}
 	var parts []attrPart
-	for _, name := range bytes.Split(attr.Bytes(), []byte(".")) {
+	for name := range bytes.SplitSeq(attr.Bytes(), []byte(".")) {
 		key := value.NewString(name)
 		if len(name) > 0 && bytes.IndexFunc(name, func(c rune) bool { return !isDigit(c) }) < 0 {
 			n, err := strconv.ParseInt(string(name), 10, 64)
@@ -82,14 +82,13 @@ func (r *run) sorted(items, keys []value.Value, reverse bool) []value.Value {
 
 func filterSort(r *run, v value.Value, p []value.Value) value.Value {
 	items := r.elements(v)
-	paths := [][]attrPart{nil}
+	var paths [][]attrPart
 	if !isMissing(p[2]) && p[2].Kind() == value.String {
-		paths = nil
-		for _, one := range bytes.Split(p[2].Bytes(), []byte(",")) {
+		for one := range bytes.SplitSeq(p[2].Bytes(), []byte(",")) {
 			paths = append(paths, r.attrParts(value.NewString(one)))
 		}
 	} else {
-		paths[0] = r.attrParts(p[2])
+		paths = [][]attrPart{r.attrParts(p[2])}
 	}
 	if !r.room(len(items) * valueSize * (1 + len(paths))) {
 		return value.Value{}

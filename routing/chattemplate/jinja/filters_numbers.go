@@ -50,6 +50,7 @@ func filterInt(r *run, v value.Value, p []value.Value) value.Value {
 		if f, ok := parseFloat(v.Bytes()); ok {
 			return r.truncated(f, fallback, false)
 		}
+	default:
 	}
 	return fallback
 }
@@ -166,6 +167,7 @@ func filterFloat(r *run, v value.Value, p []value.Value) value.Value {
 		if f, ok := parseFloat(v.Bytes()); ok {
 			return r.m.NewFloat(f)
 		}
+	default:
 	}
 	if isMissing(p[0]) {
 		return r.m.NewFloat(0)

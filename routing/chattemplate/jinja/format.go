@@ -142,7 +142,6 @@ func grouped(digits, sep string, size, least int) string {
 			width++
 			if width-1 >= least { // a separator never comes first
 				groups[last] = "0"
-				width++
 				break
 			}
 		}

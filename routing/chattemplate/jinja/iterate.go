@@ -109,6 +109,7 @@ func (it *iterator) next(r *run) (v value.Value, ok bool) {
 		return it.shared.next(r)
 	case overLoop:
 		return r.loopPair(it.loop)
+	default:
 	}
 	return value.Value{}, false
 }

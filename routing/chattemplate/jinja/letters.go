@@ -14,7 +14,9 @@ func inRanges(r rune, ranges [][2]rune) bool {
 
 // Properties of characters, by Python's names.
 func isDecimal(r rune) bool { return unicode.IsDigit(r) }
-func isDigit(r rune) bool   { return isDecimal(r) || r >= utf8.RuneSelf && inRanges(r, otherDigits) }
+
+func isDigit(r rune) bool { return isDecimal(r) || r >= utf8.RuneSelf && inRanges(r, otherDigits) }
+
 func isNumeric(r rune) bool { return isDigit(r) || r >= utf8.RuneSelf && inRanges(r, otherNumerics) }
 func isAlnum(r rune) bool   { return unicode.IsLetter(r) || isNumeric(r) }
 func isASCII(r rune) bool   { return r < utf8.RuneSelf }

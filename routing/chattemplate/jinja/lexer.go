@@ -55,11 +55,32 @@ var operators = []struct {
 	text string
 	kind token
 }{
-	{"//", tokenFloorDiv}, {"**", tokenPow}, {"==", tokenEq}, {"!=", tokenNe}, {">=", tokenGe}, {"<=", tokenLe},
-	{"+", tokenAdd}, {"-", tokenSub}, {"/", tokenDiv}, {"*", tokenMul}, {"%", tokenMod}, {"~", tokenTilde},
-	{"[", tokenLBracket}, {"]", tokenRBracket}, {"(", tokenLParen}, {")", tokenRParen}, {"{", tokenLBrace}, {"}", tokenRBrace},
-	{">", tokenGt}, {"<", tokenLt}, {"=", tokenAssign}, {".", tokenDot}, {":", tokenColon}, {"|", tokenPipe},
-	{",", tokenComma}, {";", tokenSemicolon},
+	{"//", tokenFloorDiv},
+	{"**", tokenPow},
+	{"==", tokenEq},
+	{"!=", tokenNe},
+	{">=", tokenGe},
+	{"<=", tokenLe},
+	{"+", tokenAdd},
+	{"-", tokenSub},
+	{"/", tokenDiv},
+	{"*", tokenMul},
+	{"%", tokenMod},
+	{"~", tokenTilde},
+	{"[", tokenLBracket},
+	{"]", tokenRBracket},
+	{"(", tokenLParen},
+	{")", tokenRParen},
+	{"{", tokenLBrace},
+	{"}", tokenRBrace},
+	{">", tokenGt},
+	{"<", tokenLt},
+	{"=", tokenAssign},
+	{".", tokenDot},
+	{":", tokenColon},
+	{"|", tokenPipe},
+	{",", tokenComma},
+	{";", tokenSemicolon},
 }
 
 // lexeme is one token of the source.

@@ -131,6 +131,7 @@ func (r *run) length(v value.Value) (int, bool) {
 		return runeCount(r, v.Bytes()), true
 	case value.Undefined:
 		return 0, true
+	default:
 	}
 	switch x := v.Ext().(type) {
 	case *dictView:

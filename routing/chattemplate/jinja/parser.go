@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"fmt"
+	"slices"
 
 	"penstock/routing/chattemplate/value"
 )
@@ -66,12 +67,7 @@ func (p *parser) isName(name string) bool {
 }
 
 func (p *parser) isAnyName(names ...string) bool {
-	for _, name := range names {
-		if p.isName(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, p.isName)
 }
 
 func (p *parser) skipIf(kind token) bool {

@@ -1,6 +1,10 @@
 package jinja
 
-import "penstock/routing/chattemplate/value"
+import (
+	"strings"
+
+	"penstock/routing/chattemplate/value"
+)
 
 // postfix reads subscripts and calls.
 func (p *parser) postfix(n *node) *node {
@@ -41,6 +45,7 @@ func (p *parser) subscript(of *node) *node {
 			return p.finish(&node{op: opGetattr, line: t.line, left: of, name: attr.text})
 		case tokenInteger:
 			return p.finish(&node{op: opGetitem, line: t.line, left: of, right: p.constant(t.line, p.integer(attr.text))})
+		default:
 		}
 		p.syntax("expected name or number")
 		return of
@@ -150,11 +155,11 @@ func (p *parser) filter(of *node) *node {
 
 // dotted reads the name of a filter or test.
 func (p *parser) dotted() string {
-	name := p.expect(tokenName).text
+	parts := []string{p.expect(tokenName).text}
 	for p.skipIf(tokenDot) {
-		name += "." + p.expect(tokenName).text
+		parts = append(parts, p.expect(tokenName).text)
 	}
-	return name
+	return strings.Join(parts, ".")
 }
 
 func (p *parser) test(of *node) *node {
@@ -172,6 +177,7 @@ func (p *parser) test(of *node) *node {
 			p.syntax("you cannot chain multiple tests with is")
 		}
 		n.args = []*node{p.postfix(p.primary(false))}
+	default:
 	}
 	p.finish(n)
 	if negated {

@@ -27,6 +27,7 @@ func (r *run) appendRepr(dst []byte, v value.Value) []byte {
 			return append(appendQuoted(append(dst, "Markup("...), v.Bytes()), ')')
 		}
 		return appendQuoted(dst, v.Bytes())
+	default:
 	}
 	if r.depth >= r.limits.Depth+maxReprDepth {
 		r.fail(ErrLimit, "depth")

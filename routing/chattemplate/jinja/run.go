@@ -55,10 +55,9 @@ type run struct {
 	limits  Limits
 	now     time.Time
 
-	stack  []value.Value // arguments being passed
-	names  []string      // of the keyword arguments among them
-	free   []*frame
-	digits []byte
+	stack []value.Value // arguments being passed
+	names []string      // of the keyword arguments among them
+	free  []*frame
 }
 
 // fail notes the first error.

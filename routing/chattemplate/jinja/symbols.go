@@ -168,6 +168,7 @@ func (s *scope) analyze(n *node) {
 	case opWith:
 		s.visitAll(n.params)
 		s.visitAll(n.body)
+	default:
 	}
 }
 

@@ -9,6 +9,7 @@ package jinja
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"penstock/routing/chattemplate/value"
@@ -65,12 +66,7 @@ func (t *Template) SGLangContentFormat() Format { return t.sglang }
 
 // Uses reports whether the template mentions a variable, such as "tools".
 func (t *Template) Uses(variable string) bool {
-	for _, name := range t.globals {
-		if name == variable {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(t.globals, variable)
 }
 
 // Format is how content is passed.

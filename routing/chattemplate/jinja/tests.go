@@ -61,6 +61,7 @@ func isSequence(v value.Value) bool {
 		return true
 	case value.Undefined:
 		return true
+	default:
 	}
 	_, isRange := v.Ext().(*rangeValue)
 	return isRange
@@ -100,8 +101,7 @@ func testFilter(r *run, v value.Value, _ []value.Value) bool {
 	if v.Kind() != value.String {
 		return r.hashableOrRaise(v)
 	}
-	name := string(v.Bytes())
-	return r.t.tables.filters[name] != nil || refusedFilters[name]
+	return r.t.tables.filters[string(v.Bytes())] != nil || refusedFilters[string(v.Bytes())]
 }
 
 func testTest(r *run, v value.Value, _ []value.Value) bool {

@@ -48,7 +48,7 @@ func TestParseRefusesWhatPythonRefuses(t *testing.T) {
 	}
 	for _, body := range []string{
 		``, ` `, `{`, `[`, `[1`, `[1,`, `[1,]`, `{"a"`, `{"a":`, `{"a":1`, `{"a":1,`, `{"a":1,}`, `{a:1}`, `"`, `"a`, `"\"`, `"\x"`,
-		`"\u12"`, `"\u12g4"`, `01`, `-`, `1.`, `.5`, `1e`, `1e+`, `+1`, `tru`, `nul`, `1 2`, `{} x`, `'a'`, `Infinit`, `-Infinit`, "\ufeff1",
+		`"\u12"`, `"\u12g4"`, `01`, `-`, `1.`, `.5`, `1e`, `1e+`, `+1`, `tru`, `nul`, `1 2`, `{} x`, `'a'`, `Infini`, `-Infini`, "\ufeff1",
 		strings.Repeat("1", 4301),
 	} {
 		f(body, ErrSyntax)

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 )
@@ -131,7 +132,7 @@ func (v Value) Same(w Value) bool {
 	case List, Dict, Other:
 		return v.ref == w.ref && v.small == w.small
 	case Int:
-		return v.small == w.small && string(v.text) == string(w.text)
+		return v.small == w.small && bytes.Equal(v.text, w.text)
 	case Float, String:
 		return len(v.text) == len(w.text) && (len(v.text) == 0 || &v.text[0] == &w.text[0])
 	default:
