@@ -168,6 +168,10 @@ func (r *run) otherAttr(obj value.Value, a *attribute) (v value.Value, ok bool) 
 			return r.m.NewInt(x.stop), true
 		case "step":
 			return r.m.NewInt(x.step), true
+		case "count":
+			return r.bind(obj, a.name, listCount)
+		case "index":
+			return r.bind(obj, a.name, listIndex)
 		}
 	case *cycler:
 		switch a.name {

@@ -63,6 +63,7 @@ func listIndex(r *run, recv value.Value, a arguments) value.Value {
 	if !r.bindArgs("index", a, p[:], 1, "", "", "") {
 		return value.Value{}
 	}
+	recv = r.m.ListOf(r.elements(recv))
 	from, ok := r.bound(p[1], 0, recv.Len())
 	to, alsoOK := r.bound(p[2], recv.Len(), recv.Len())
 	for i := from; ok && alsoOK && i < min(to, recv.Len()); i++ {
@@ -79,7 +80,7 @@ func listCount(r *run, recv value.Value, a arguments) value.Value {
 		return value.Value{}
 	}
 	n := 0
-	for _, v := range recv.Items() {
+	for _, v := range r.elements(recv) {
 		if r.equal(v, p[0]) {
 			n++
 		}
@@ -297,11 +298,7 @@ func (r *run) sliced(obj value.Value, parts [3]expr) value.Value {
 		}
 		return r.m.NewOther(&rangeValue{start: first, stop: first + by*int64(n), step: by, length: n})
 	}
-	if obj.Kind() == value.Undefined {
-		return r.raise("undefined cannot be sliced")
-	}
-	// Python raises, unless Jinja worked it out beforehand by a lookup that does not.
-	return r.unsupported("a slice of %s", typeName(obj))
+	return r.raise("%s cannot be sliced", typeName(obj))
 }
 
 // sliceRange is where a slice of n elements starts and how many it has.

@@ -157,6 +157,10 @@ func (c *compiler) getitem(n *node, at place) expr {
 				parts[i] = c.expr(e, at)
 			}
 		}
+		if v, ok := c.constant(n.left); ok && !isSequence(v) {
+			// Jinja may work this out beforehand, by a lookup that does not raise.
+			return func(r *run) value.Value { return r.unsupported("a slice of the literal %s", typeName(v)) }
+		}
 		return func(r *run) value.Value { return r.sliced(of(r), parts) }
 	}
 	if key, ok := c.constant(n.right); ok && key.Kind() == value.String {

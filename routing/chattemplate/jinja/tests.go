@@ -113,7 +113,7 @@ func testTest(r *run, v value.Value, _ []value.Value) bool {
 
 // hashableOrRaise raises for what cannot be looked up in a dict, and is false.
 func (r *run) hashableOrRaise(v value.Value) bool {
-	if !value.Hashable(v) {
+	if view, ok := v.Ext().(*dictView); !value.Hashable(v) || ok && view.kind != overValues {
 		r.raise("unhashable type: %s", typeName(v))
 	}
 	return false
