@@ -64,8 +64,10 @@ func filterToJSON(r *run, v value.Value, p []value.Value) value.Value {
 			style.Indent = p[1].Bytes()
 		case !ok: // Python raises, unless there is nothing to indent
 			return r.unsupported("an indent of %s", typeName(p[1]))
+		case n > maxWidth:
+			return r.fail(ErrLimit, "an indent of %d", n)
 		default:
-			style.Indent = bytes.Repeat([]byte(" "), int(min(max(n, 0), 1<<20)))
+			style.Indent = bytes.Repeat([]byte(" "), int(max(n, 0)))
 		}
 	}
 	if !isMissing(p[2]) && p[2].Kind() != value.None {
