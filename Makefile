@@ -84,13 +84,22 @@ soak: ## Ten minutes of mixed aborts: memory, descriptors, goroutines and leases
 	PENSTOCK_SOAK=10m $(GOTEST) -count=1 -timeout 20m -run Soak -v ./bench/faults/...
 
 .PHONY: e2e
-e2e: build ## Real engines and real SDKs behind the gateway (installs them under .cache)
+e2e: build oracle ## Real engines and real SDKs behind the gateway, and the oracles (installs them under .cache)
 	bench/e2e/setup.sh
 	bench/e2e/run.sh
+	bench/e2e/keying.sh
+
+.PHONY: oracle
+oracle: ## Tokenizers and chat templates against the official libraries (installs them under .cache)
+	bench/oracle/setup.sh
+	bench/oracle/templates/setup.sh
+	$(GOTEST) -count=1 -timeout 40m ./bench/oracle/...
 
 .PHONY: bench
-bench: build ## Penstock, nginx and HAProxy on the same cores; writes bench/RESULTS.md
+bench: build ## Penstock, nginx and HAProxy on the same cores, tokenizers beside the official ones; writes bench/RESULTS.md
 	bench/proxybench/setup.sh
+	bench/oracle/setup.sh
+	go run ./bench/oracle/speed --out bench/RESULTS.md
 	go run ./bench/proxybench --out bench/RESULTS.md $(ARGS)
 
 .PHONY: cover

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,11 +137,13 @@ func (t *talker) body(from, n int) []byte {
 		role := [...]string{"user", "assistant"}[i%2]
 		chat.Messages = append(chat.Messages, message{role, strings.ToValidUTF8(string(t.words[i]), "")})
 	}
-	text, err := json.Marshal(&chat)
-	if err != nil {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false) // as clients in other languages write it
+	if err := e.Encode(&chat); err != nil {
 		panic("BUG: cannot write a chat: " + err.Error())
 	}
-	return text
+	return text.Bytes()
 }
 
 // next keys turn n, after the turn before, and beside it the new text alone.
