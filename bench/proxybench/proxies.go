@@ -103,8 +103,9 @@ func penstockCommand(path, tokenizer string) func(dir, address, upstream string)
 		if err != nil {
 			return nil, err
 		}
+		engine := "vllm" // whose prompts are made
 		if tokenizer == "" {
-			tokenizer = "{}"
+			engine, tokenizer = "openai", "{}"
 		}
 		return cmd, errors.Join(os.WriteFile(filepath.Join(dir, adminFile), []byte(admin), 0o600), os.WriteFile(file, fmt.Appendf(nil, `listen: {address: %q}
 admin: {address: %q}
@@ -112,14 +113,14 @@ log: {access: false, level: warn}
 shutdown: {settle: 0s, drain: 1s}
 pools:
 - name: bench
-  engine: openai
+  engine: %s
   models: [{id: m}]
   health: {disabled: true}
   load: {disabled: true}
   slow_start: 0s
   tokenizer: %s
   replicas: [{url: "http://%s"}]
-`, address, admin, tokenizer, upstream), 0o600))
+`, address, admin, engine, tokenizer, upstream), 0o600))
 	}
 }
 
