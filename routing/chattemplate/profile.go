@@ -85,6 +85,6 @@ type Profile struct {
 	// HarmonyDate is VLLM_SYSTEM_START_DATE; "" today.
 	HarmonyDate string
 	MaxOutput   int // bytes of a prompt; 0: 64 MiB
-	MaxSteps    int // of a template; 0: 50 million
+	MaxSteps    int // of a template; 0: 20 million
 	MaxDepth    int // of a template; 0: 200
 }

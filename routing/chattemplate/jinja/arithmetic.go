@@ -110,8 +110,14 @@ func (r *run) repeat(seq, n value.Value) value.Value {
 	return r.raise("cannot multiply %s", typeName(seq))
 }
 
+// numberSteps is what an operator costs on numbers that are no small ints.
+const numberSteps = 6
+
 // number is an operator on numbers.
 func (r *run) number(op byte, a, b value.Value) value.Value {
+	if !r.spend(numberSteps) {
+		return value.Value{}
+	}
 	if a.Kind() == value.Float || b.Kind() == value.Float {
 		x, y := r.float(a), r.float(b)
 		if r.err != nil {

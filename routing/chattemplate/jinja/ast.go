@@ -140,6 +140,16 @@ func (n *node) children(f func(*node)) {
 	each(n.body)
 }
 
+// loaded is a target as the expression that reads it again.
+func (n *node) loaded() *node {
+	c := *n
+	c.ctx, c.list = load, nil
+	for _, e := range n.list {
+		c.list = append(c.list, e.loaded())
+	}
+	return &c
+}
+
 // walk calls f with every node below n, parents first.
 func (n *node) walk(f func(*node)) {
 	n.children(func(c *node) {

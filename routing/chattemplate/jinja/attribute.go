@@ -73,6 +73,9 @@ func (r *run) getattr(obj value.Value, a *attribute) value.Value {
 			return obj.Get(a.name)
 		}
 	case value.Undefined:
+		if undefinedAttrs[a.name] {
+			return value.Value{}
+		}
 		return r.raise("attribute %q of undefined", a.name)
 	case value.Other:
 		switch x := obj.Ext().(type) {
@@ -126,6 +129,24 @@ func (r *run) pythonAttr(obj value.Value, a *attribute) (v value.Value, ok bool)
 	}
 }
 
+// undefinedAttrs are the attributes that Jinja's Undefined has, all of which the
+// sandbox forbids; any other raises.
+var undefinedAttrs = wordSet(
+	"__add__ __aiter__ __bool__ __call__ __class__ __complex__ __delattr__ __dir__ __div__ __doc__ __eq__ __float__ " +
+		"__floordiv__ __format__ __ge__ __getattr__ __getattribute__ __getitem__ __getstate__ __gt__ __hash__ __init__ " +
+		"__init_subclass__ __int__ __iter__ __le__ __len__ __lt__ __mod__ __module__ __mul__ __ne__ __neg__ __new__ __pos__ " +
+		"__pow__ __radd__ __rdiv__ __reduce__ __reduce_ex__ __repr__ __rfloordiv__ __rmod__ __rmul__ __rpow__ __rsub__ " +
+		"__rtruediv__ __setattr__ __sizeof__ __slots__ __str__ __sub__ __subclasshook__ __truediv__ " +
+		"_fail_with_undefined_error _undefined_exception _undefined_hint _undefined_message _undefined_name _undefined_obj")
+
+func wordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
+}
+
 // numberAttrs are the attributes of Python's numbers.
 var numberAttrs = map[string]bool{
 	"real": true, "imag": true, "numerator": true, "denominator": true, "conjugate": true, "bit_length": true, "bit_count": true,
@@ -171,7 +192,7 @@ func (r *run) otherAttr(obj value.Value, a *attribute) (v value.Value, ok bool) 
 		case "count":
 			return r.bind(obj, a.name, listCount)
 		case "index":
-			return r.bind(obj, a.name, listIndex)
+			return r.bind(obj, a.name, rangeIndex)
 		}
 	case *cycler:
 		switch a.name {

@@ -74,6 +74,15 @@ func listIndex(r *run, recv value.Value, a arguments) value.Value {
 	return r.raise("value is not in list")
 }
 
+// rangeIndex takes no bounds.
+func rangeIndex(r *run, recv value.Value, a arguments) value.Value {
+	var p [1]value.Value
+	if !r.bindArgs("index", a, p[:], 1, "") {
+		return value.Value{}
+	}
+	return listIndex(r, recv, a)
+}
+
 func listCount(r *run, recv value.Value, a arguments) value.Value {
 	var p [1]value.Value
 	if !r.bindArgs("count", a, p[:], 1, "") {

@@ -11,6 +11,7 @@ type loopCode struct {
 	test      func(*run) bool // nil without "if"
 	setTest   func(*run, value.Value)
 	beginTest func(*run)
+	repack    expr // makes tuples of what the targets got, nil where they are one name
 	other     stmt // nil without "else"
 	loopSlot  int  // of the variable "loop", -1 without
 	fn        *function
@@ -41,6 +42,9 @@ func (c *compiler) forLoop(n *node, at place) stmt {
 		test.sc.visit(n.third)
 		code.beginTest = c.begin(test.sc)
 		code.test, code.setTest = c.cond(n.third, test), c.assign(n.left, test)
+		if n.left.op == opTuple {
+			code.repack = c.expr(n.left.loaded(), test)
+		}
 	}
 	code.set, code.begin = c.assign(n.left, in), c.begin(in.sc)
 	code.body = c.body(n.body, in)
@@ -175,7 +179,13 @@ func (s *loopState) fetch(r *run) (value.Value, bool) {
 		if !ok {
 			return item, false
 		}
-		if s.accepted || s.code.test == nil || s.code.accepts(r, item) {
+		if s.accepted || s.code.test == nil {
+			return item, true
+		}
+		if s.code.accepts(r, item) {
+			if s.code.repack != nil {
+				item = s.code.repack(r)
+			}
 			return item, true
 		}
 		r.spend(1)

@@ -93,6 +93,8 @@ func (p *parser) sum() *node {
 			left = &node{op: opSub, line: left.line, left: left, right: right}
 		case left.op == opSum: // in brackets or not, it binds to the left
 			left.list = append(left.list, right)
+			p.above(left, right)
+			continue
 		default:
 			left = &node{op: opSum, line: left.line, list: []*node{left, right}}
 		}

@@ -35,7 +35,24 @@ func isCaseIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
 }
 
+func asciiUpper(c byte) byte {
+	if c-'a' < 26 {
+		c -= 'a' - 'A'
+	}
+	return c
+}
+
+func asciiLower(c byte) byte {
+	if c-'A' < 26 {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
 func appendUpper(dst []byte, r rune) []byte {
+	if r < utf8.RuneSelf {
+		return append(dst, asciiUpper(byte(r)))
+	}
 	if s, ok := specialUpper[r]; ok {
 		return append(dst, s...)
 	}
@@ -43,6 +60,9 @@ func appendUpper(dst []byte, r rune) []byte {
 }
 
 func appendTitle(dst []byte, r rune) []byte {
+	if r < utf8.RuneSelf {
+		return append(dst, asciiUpper(byte(r)))
+	}
 	if s, ok := specialTitle[r]; ok {
 		return append(dst, s...)
 	}
@@ -51,6 +71,9 @@ func appendTitle(dst []byte, r rune) []byte {
 
 // appendLower writes the lower case of the character of size bytes at i in s.
 func appendLower(dst, s []byte, i, size int) []byte {
+	if size == 1 && s[i] < utf8.RuneSelf {
+		return append(dst, asciiLower(s[i]))
+	}
 	r, _ := utf8.DecodeRune(s[i:])
 	if r == 'Σ' {
 		return append(dst, lowerSigma(s[:i], s[i+size:])...)

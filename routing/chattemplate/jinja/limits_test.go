@@ -84,12 +84,18 @@ func TestDeepSourcesAreRefused(t *testing.T) {
 	f(strings.Repeat(`{% macro m() %}`, n))
 	f(`{% set ` + strings.Repeat(`(`, n) + `a` + strings.Repeat(`)`, n) + ` = 1 %}`)
 	f(strings.Repeat("x", maxSource+1))
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `k%d=1,`, i)
+	}
+	f(`{{ dict(` + b.String() + `) }}`)
 }
 
 func TestWideSourcesCompile(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	b.WriteString(`{{ 'a'` + strings.Repeat(` + 'a'`, 5000) + ` }}{{ 'a'` + strings.Repeat(` ~ 'a'`, 5000) + ` }}`)
+	b.WriteString(`{% if ` + strings.Repeat(`1 + `, 100_000) + `1 < 0 %}x{% endif %}`)
 	b.WriteString(`{% if 0 %}` + strings.Repeat(`{% elif 0 %}x`, 5000) + `{% endif %}`)
 	for i := range 2000 {
 		fmt.Fprintf(&b, `{%% set v%d = %d %%}`, i, i)

@@ -12,6 +12,7 @@ const (
 	maxSource  = 4 << 20
 	maxNesting = 200 // of brackets and blocks
 	maxTree    = 300 // depth of the tree, which bounds the Go stack
+	maxNamed   = 255 // keyword arguments of one call
 )
 
 // parser builds the syntax tree by Jinja's grammar. After an error it goes on at the
@@ -110,12 +111,16 @@ func (p *parser) leave() { p.nesting-- }
 
 // finish sets the depth of a node whose children are complete.
 func (p *parser) finish(n *node) *node {
-	deepest := 0
-	n.children(func(c *node) { deepest = max(deepest, c.depth) })
-	if n.depth = deepest + 1; n.depth > maxTree {
+	n.depth = 1
+	n.children(func(c *node) { p.above(n, c) })
+	return n
+}
+
+// above makes n at least as deep as its child asks for.
+func (p *parser) above(n, child *node) {
+	if n.depth = max(n.depth, child.depth+1); n.depth > maxTree {
 		p.fail(ErrLimit, "nested too deeply")
 	}
-	return n
 }
 
 // subparse reads text, prints and statements up to a tag that ends a block, whose

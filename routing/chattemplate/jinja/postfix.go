@@ -127,6 +127,9 @@ func (p *parser) callArgs(n *node) {
 			for _, k := range n.kwargs {
 				ensure(k.name != name)
 			}
+			if len(n.kwargs) >= maxNamed {
+				p.fail(ErrLimit, "a call with too many arguments")
+			}
 			n.kwargs = append(n.kwargs, keyword{name, p.expression()})
 		default:
 			ensure(n.dynArgs == nil && n.dynKwargs == nil && len(n.kwargs) == 0)

@@ -10,7 +10,7 @@ import (
 // Defaults of Limits.
 const (
 	defaultDepth  = 200
-	defaultSteps  = 50_000_000
+	defaultSteps  = 20_000_000
 	defaultOutput = 64 << 20
 )
 

@@ -198,7 +198,7 @@ func convertMethod(convert func(dst, s []byte) []byte) methodFunc {
 
 // convert makes a String of what convert appends.
 func (r *run) convert(s []byte, convert func(dst, s []byte) []byte) value.Value {
-	if !r.work(len(s) * 4) {
+	if !r.work(len(s) * 8) {
 		return value.Value{}
 	}
 	start := len(r.out)

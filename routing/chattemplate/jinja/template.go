@@ -26,7 +26,7 @@ var (
 // Limits bound one rendering. Zero fields take the defaults.
 type Limits struct {
 	Depth  int // nested calls; default 200
-	Steps  int // nodes evaluated; default 50 million
+	Steps  int // nodes evaluated; default 20 million
 	Output int // bytes; default 64 MiB
 }
 
