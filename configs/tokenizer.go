@@ -24,6 +24,9 @@ func (t *Tokenizer) check(f *findings, path string) {
 	if t.Unicode == 15 { // the rule refuses the rest
 		f.errorf(path+".unicode", "15 is not 14 or 16: no version of the tokenizers library has it")
 	}
+	if t.Remote == RemoteAlways && t.Budget > 0 && t.Budget < t.RemoteTimeout {
+		f.warnf(path+".budget", "%s is all that a prompt waits for an engine, whatever remote_timeout %s says", t.Budget, t.RemoteTimeout)
+	}
 	if t.Path != "" {
 		return
 	}

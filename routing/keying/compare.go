@@ -23,13 +23,15 @@ type check struct {
 	outcome  Parity
 	detail   string
 	version  string
-	due      time.Time // zero: no more
-	failures int       // in a row, of any kind
+	due      time.Time
+	failures int // in a row, of any kind
 }
 
 // How often comparisons are repeated: an engine that could not answer soon, one that
-// answered otherwise more and more seldom.
+// answered otherwise more and more seldom, and one that agreed now and then, because
+// it may be replaced faster than a probe notices.
 const (
+	repeatPassed    = time.Hour
 	retryUnanswered = 5 * time.Second
 	retryDifferent  = 30 * time.Second
 	longestRetry    = 10 * time.Minute
@@ -59,7 +61,7 @@ func (s *Source) compare(ctx context.Context) time.Duration {
 			c = &check{due: now}
 			s.checks[m.life] = c
 		}
-		if c.due.IsZero() || now.Before(c.due) {
+		if now.Before(c.due) {
 			continue
 		}
 		s.check(ctx, m.replica, &l, c)
@@ -130,7 +132,7 @@ func (s *Source) check(ctx context.Context, r pools.Replica, l *loaded, c *check
 	case kind == configs.EngineAuto: // nobody has found out yet how it is asked
 		c.due = now.Add(retryUnanswered)
 	case errors.Is(err, errNotAsked), errors.Is(err, errGuarded):
-		*c = check{outcome: ParityUnsupported, detail: err.Error(), version: c.version}
+		*c = check{outcome: ParityUnsupported, detail: err.Error(), version: c.version, due: now.Add(repeatPassed)}
 	case err != nil:
 		c.detail, c.due = err.Error(), now.Add(backoff(retryUnanswered, c.failures))
 		c.failures++
@@ -139,7 +141,7 @@ func (s *Source) check(ctx context.Context, r pools.Replica, l *loaded, c *check
 		c.due = now.Add(backoff(retryDifferent, c.failures))
 		c.failures++
 	default:
-		*c = check{outcome: ParityPassed, version: c.version}
+		*c = check{outcome: ParityPassed, version: c.version, due: now.Add(repeatPassed)}
 	}
 }
 

@@ -93,6 +93,20 @@ func TestReplicaThatComesBackIsComparedAgain(t *testing.T) {
 	b.await(StateReady)
 }
 
+func TestReplicaThatIsReplacedUnseenIsComparedAgain(t *testing.T) {
+	t.Parallel()
+	e := newFakeEngine(t)
+	b := start(t, nil, e)
+	b.run(StateReady)
+	b.eventually("parity", func() bool { return b.source.Status().Parity == ParityPassed })
+	e.set(func() { e.shift = 3 })
+	b.eventually("a difference", func() bool {
+		b.clock.add(repeatPassed)
+		b.source.signal()
+		return b.source.Status().State == StateDegraded
+	})
+}
+
 func TestUsageThatDiffersDegradesAndGetsAnotherChance(t *testing.T) {
 	t.Parallel()
 	b := start(t, nil, newFakeEngine(t))

@@ -145,7 +145,8 @@ func TestPanicsCostOnlyTheKeys(t *testing.T) {
 
 func TestWorkersInUseAreBounded(t *testing.T) {
 	t.Parallel()
-	b := start(t, nil, newFakeEngine(t))
+	// Without comparisons nothing is learnt, and the workers stay the same ones.
+	b := start(t, func(p *configs.Pool) { p.Tokenizer.Parity = configs.ParityOff }, newFakeEngine(t))
 	b.run(StateReady)
 	var used, most atomic.Int64
 	hold := make(chan struct{})
@@ -247,7 +248,7 @@ func TestWarmKeyingDoesNotAllocate(t *testing.T) {
 	b.source = b.manager.Source(b.set, &b.cfg) // not run: keys over text only
 	q, r := chat(strings.Repeat("water ", 200)), &Result{}
 	b.source.Key(q, r)
-	if n := testing.AllocsPerRun(200, func() { b.source.Key(q, r) }); n != 0 {
+	if n := testing.AllocsPerRun(200, func() { b.source.Key(q, r) }); n > 0 && raceSlack == 1 {
 		t.Errorf("%v allocations", n)
 	}
 	if r.Origin != OriginBytes {
