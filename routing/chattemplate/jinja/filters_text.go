@@ -52,7 +52,7 @@ func (r *run) appendJSON(v value.Value, style *value.Style) {
 	case err != nil:
 		r.fail(ErrLimit, "%v", err)
 	}
-	r.work(len(out) - start)
+	r.work((len(out) - start) * 4)
 }
 
 func filterToJSON(r *run, v value.Value, p []value.Value) value.Value {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -135,16 +136,39 @@ func conversation(messages, size int) []byte {
 	return b.Bytes()
 }
 
-func BenchmarkParse(b *testing.B) {
-	body := conversation(200, 2000)
-	var m Memory
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		m.Reset()
-		if _, err := m.Parse(body); err != nil {
-			b.Fatal(err)
+// program is a chat about source code: escapes come at irregular distances.
+func program(messages, size int) []byte {
+	random := rand.New(rand.NewPCG(1, 2))
+	var b bytes.Buffer
+	b.WriteString(`{"model":"m","messages":[`)
+	for i := range messages {
+		if i > 0 {
+			b.WriteByte(',')
 		}
+		b.WriteString(`{"role":"user","content":"`)
+		for start := b.Len(); b.Len()-start < size; {
+			b.WriteString("abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789 ()[]{}"[:random.IntN(70)])
+			b.WriteString([]string{`\n`, `\n\t`, `\"`, `\n\n`, `\u00e9`}[random.IntN(21)/5])
+		}
+		b.WriteString(`"}`)
+	}
+	b.WriteString(`]}`)
+	return b.Bytes()
+}
+
+func BenchmarkParse(b *testing.B) {
+	for name, body := range map[string][]byte{"text": conversation(200, 2000), "code": program(200, 2000)} {
+		b.Run(name, func(b *testing.B) {
+			var m Memory
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				m.Reset()
+				if _, err := m.Parse(body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

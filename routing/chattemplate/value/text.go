@@ -2,6 +2,8 @@ package value
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -18,63 +20,94 @@ func (p *parser) str() []byte {
 		p.at += quote + 1
 		return body[:quote:quote]
 	}
-	end := closingQuote(body, escape, quote)
-	if end < 0 {
-		p.fail(ErrSyntax)
-		return nil
-	}
-	text := p.m.text.take(end)
-	n := p.unescape(text, body[:end], escape)
+	// No string is longer than the rest of the body: what the first one with escapes
+	// reserves does for all behind it.
+	text := p.m.text.take(len(body))
+	n := p.unescape(text, body, escape)
 	p.m.text.untake(len(text) - n)
-	p.at += end + 1
 	return text[:n:n]
 }
 
-// closingQuote finds the end of a string with an escape before its first quote.
-func closingQuote(body []byte, escape, quote int) int {
-	for {
-		// A quote is escaped when an odd number of backslashes stands before it.
-		run := quote
-		for run > escape && body[run-1] == '\\' {
-			run--
-		}
-		if (quote-run)%2 == 0 {
-			return quote
-		}
-		next := bytes.IndexByte(body[quote+1:], '"')
-		if next < 0 {
-			return -1
-		}
-		quote += 1 + next
-	}
+// Words of eight bytes, for looking at as many at a time.
+const (
+	word        = 8
+	ones        = 0x0101010101010101
+	highBits    = 0x80 * ones
+	quotes      = '"' * ones
+	backslashes = '\\' * ones
+)
+
+// special has the high bit of every byte of a word that is a quote or a backslash; it
+// may have those of bytes above the lowest of them.
+func special(w uint64) uint64 {
+	quote, slash := w^quotes, w^backslashes
+	return ((quote-ones)&^quote | (slash-ones)&^slash) & highBits
 }
 
-// unescape writes src without its escapes, the first of which is at escape, to dst,
-// which is as long. It gives the length written.
+// unescape copies the string at the start of src, the first escape of which is at
+// escape, to dst, which is as long, without its escapes; it moves past the closing
+// quote. It gives the length written.
 func (p *parser) unescape(dst, src []byte, escape int) int {
 	n := copy(dst, src[:escape])
-	src = src[escape:]
+	i := escape
 	for {
-		c := src[1] // a backslash is never the last byte: closingQuote saw to that
-		if plain := plainEscapes[c]; plain != 0 {
+		for i <= len(src)-2*word && n <= len(dst)-2*word {
+			one, two := binary.LittleEndian.Uint64(src[i:]), binary.LittleEndian.Uint64(src[i+word:])
+			binary.LittleEndian.PutUint64(dst[n:], one)
+			binary.LittleEndian.PutUint64(dst[n+word:], two)
+			found := special(one)
+			if found|special(two) == 0 {
+				i, n = i+2*word, n+2*word
+				continue
+			}
+			if found == 0 {
+				i, n = i+word, n+word
+				found = special(two)
+			}
+			at := bits.TrailingZeros64(found) / 8
+			i, n = i+at, n+at
+			if i+1 >= len(src) || n >= len(dst) || src[i] == '"' {
+				break
+			}
+			plain := plainEscapes[src[i+1]]
+			if plain == 0 {
+				break
+			}
 			dst[n] = plain
-			n++
-			src = src[2:]
-		} else {
-			size, used := p.unicodeEscape(dst[n:], src)
+			i, n = i+2, n+1
+		}
+		switch c := src[i:]; {
+		case len(c) == 0:
+			p.fail(ErrSyntax)
+			return n
+		case c[0] == '"':
+			p.at += i + 1
+			return n
+		case c[0] != '\\':
+			dst[n] = c[0]
+			i, n = i+1, n+1
+		default:
+			size, used := p.escape(dst[n:], c)
 			if used == 0 {
 				return n
 			}
-			n += size
-			src = src[used:]
+			i, n = i+used, n+size
 		}
-		next := bytes.IndexByte(src, '\\')
-		if next < 0 {
-			return n + copy(dst[n:], src)
-		}
-		n += copy(dst[n:], src[:next])
-		src = src[next:]
 	}
+}
+
+// escape writes what the escape at the start of src stands for; used is 0 after an
+// error.
+func (p *parser) escape(dst, src []byte) (size, used int) {
+	if len(src) < 2 {
+		p.fail(ErrSyntax)
+		return 0, 0
+	}
+	if plain := plainEscapes[src[1]]; plain != 0 {
+		dst[0] = plain
+		return 1, 2
+	}
+	return p.unicodeEscape(dst, src)
 }
 
 // plainEscapes has what the letter after a backslash stands for.
