@@ -67,7 +67,7 @@ vllm() {
   shift 3
   # Compiled modules are kept there: without them a start takes half as long again.
   start "$name" env -u PYTHONDONTWRITEBYTECODE VLLM_CPU_KVCACHE_SPACE=1 VLLM_CPU_OMP_THREADS_BIND=nobind OMP_NUM_THREADS=1 \
-    HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 DO_NOT_TRACK=1 PYTHONHASHSEED=0 CUDA_VISIBLE_DEVICES= \
+    HF_HUB_OFFLINE=1 VLLM_NO_USAGE_STATS=1 DO_NOT_TRACK=1 PYTHONHASHSEED=0 CUDA_VISIBLE_DEVICES= VLLM_MLA_DISABLE=1 \
     "$cache/vllm/bin/vllm" serve "$folder" --host 127.0.0.1 --port "$port" --dtype float32 --block-size 32 \
     --enforce-eager --enable-prompt-tokens-details --enable-scale-out --enable-auto-tool-choice --tool-call-parser hermes "$@"
 }

@@ -12,9 +12,21 @@ import sys
 
 MAX_POSITIONS = 32768
 
-# The type decides which class loads the tokenizer; those whose real architecture is
-# small to write have their own, the rest are Llama.
-ARCHITECTURES = {"qwen3": "Qwen3ForCausalLM"}
+# The type decides which class loads the tokenizer, so each has its own.
+TYPES = {
+    "qwen3": {"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"]},
+    "deepseek_v3": {
+        "model_type": "deepseek_v3", "architectures": ["DeepseekV3ForCausalLM"],
+        "num_key_value_heads": 2, "q_lora_rank": 32, "kv_lora_rank": 32, "qk_nope_head_dim": 32,
+        "qk_rope_head_dim": 32, "v_head_dim": 64, "head_dim": 64,
+        "first_k_dense_replace": 1,  # of one layer: no experts
+    },
+    "gptoss": {
+        "model_type": "gpt_oss", "architectures": ["GptOssForCausalLM"], "layer_types": ["full_attention"],
+        "num_local_experts": 2, "num_experts_per_tok": 1, "intermediate_size": 64, "attention_bias": True,
+        "torch_dtype": "bfloat16",
+    },
+}
 
 
 def vocabulary_size(tokenizer: dict) -> int:
@@ -23,16 +35,15 @@ def vocabulary_size(tokenizer: dict) -> int:
 
 
 def model_config(name: str, vocabulary: int) -> dict:
-    known = name in ARCHITECTURES
-    return {
-        "architectures": [ARCHITECTURES.get(name, "LlamaForCausalLM")],
-        "model_type": name if known else "llama", "hidden_act": "silu",
+    config = {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
         "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
         "num_attention_heads": 2, "num_key_value_heads": 1, "head_dim": 32,
         "vocab_size": vocabulary, "max_position_embeddings": MAX_POSITIONS, "rms_norm_eps": 1e-5,
         "rope_theta": 10000.0, "attention_bias": False, "mlp_bias": False,
         "tie_word_embeddings": True, "torch_dtype": "float32",
     }
+    return config | TYPES.get(name, {})
 
 
 def main(source: str, out: str) -> None:
