@@ -128,8 +128,9 @@ func BenchmarkApply(b *testing.B) {
 		keys := randomKeys(rand.New(rand.NewPCG(3, 3)), batch)
 		ops := []Op{{ActionStored, TierDevice, keys}, {ActionRemoved, TierDevice, keys}}
 		b.ReportAllocs()
+		id := replicaID(3)
 		for b.Loop() {
-			x.Apply(replicaID(3), 1, ops)
+			x.Apply(id, 1, ops)
 		}
 		perBlock(b, 2*batch)
 	})

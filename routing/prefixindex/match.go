@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// ahead is how many keys a lookup finds before it looks at what the first of them has:
-// their slots are far apart, and the processor waits for all at once.
-const ahead = 16
+// exact is how many leading blocks are looked at one by one. They are found before the
+// first is looked at: their slots are far apart, and the processor waits for all at once.
+const exact = 16
 
 // lookup is the memory of one Match.
 type lookup struct {
@@ -16,11 +16,13 @@ type lookup struct {
 	// alive and set have a set of ordinals for each level, level by level within a word:
 	// [word*levels+level]. alive are the runs that go on, set is what one block has.
 	alive, set []uint64
-	active     []int    // the words in which alive is not empty
+	wanted     []uint64 // for each word, what is alive at any level
+	active     []int    // the words in which wanted is not empty
 	first      []uint64 // the ordinals that have the first block at some level
 	runs       []uint32 // [ordinal*levels+level], for the ordinals in first
-	last       record   // the record of the block before, if it had one alone
-	found      [ahead]found
+	found      [exact]found
+	frames     []frame
+	stack      []uint64
 }
 
 // found is where a key was.
@@ -50,17 +52,18 @@ func (x *Index) Match(keys []uint64, dst []Match) []Match {
 }
 
 func (c *lookup) begin(r *roster) {
-	c.roster, c.words, c.last = r, r.words(), 0
+	c.roster, c.words = r, r.words()
 	if len(c.set) < c.words*levels {
 		c.alive = make([]uint64, c.words*levels)
 		c.set = make([]uint64, c.words*levels)
 		c.first = make([]uint64, c.words)
+		c.wanted = make([]uint64, c.words)
 		c.active = make([]int, 0, c.words)
 		c.runs = make([]uint32, c.words*64*levels)
 	}
 	c.active = c.active[:0]
 	for w := range c.words {
-		c.first[w] = 0
+		c.first[w], c.wanted[w] = 0, r.listening[w]
 		if r.listening[w] == 0 {
 			continue
 		}
@@ -74,20 +77,21 @@ func (c *lookup) begin(r *roster) {
 
 // scan follows the chain until no run goes on.
 func (c *lookup) scan(x *Index, keys []uint64) {
-	for from := 0; from < len(keys); from += ahead {
-		batch := keys[from:min(len(keys), from+ahead)]
-		for i, key := range batch {
-			c.found[i] = x.locate(key)
+	start := keys[:min(len(keys), exact)]
+	for i, key := range start {
+		c.found[i] = x.locate(key)
+	}
+	for i, key := range start {
+		f := &c.found[i]
+		for !c.step(i, f) { // its row was given to another key
+			*f = x.locate(key)
 		}
-		for i := range batch {
-			f := &c.found[i]
-			for !c.step(from+i, f) { // its row was given to another key
-				*f = x.locate(batch[i])
-			}
-			if len(c.active) == 0 {
-				return
-			}
+		if len(c.active) == 0 {
+			return
 		}
+	}
+	if len(keys) > len(start) {
+		c.gallop(x, keys, len(start)-1)
 	}
 }
 
@@ -110,33 +114,34 @@ func (x *Index) locate(key uint64) found {
 // step ends the runs of those that do not have block i. It fails, with nothing changed,
 // if what it read may be another key's.
 func (c *lookup) step(i int, f *found) bool {
-	switch f.value & kindMask {
-	case kindOne:
-		r := record(f.value) & recordMask
-		if r == c.last {
-			return true
-		}
-		c.last = r
-		c.emptySet()
-		c.include(r)
-	case kindList, kindMap:
-		c.last = 0
-		same, ok := c.read(f, i > 0)
-		if !ok || same {
-			return ok
-		}
-	default:
-		c.emptySet()
-	}
-	if i == 0 {
+	switch same, ok := c.load(f, i > 0); {
+	case !ok:
+		return false
+	case same:
+	case i == 0:
 		c.start()
-	} else {
+	default:
 		c.end(uint32(i))
 	}
 	return true
 }
 
-// read fills set from a row. same: all runs go on, which needs no look at every set.
+// load fills set with what a block has, or says that all runs go on, if the caller can
+// do with that.
+func (c *lookup) load(f *found, mayBeSame bool) (same, ok bool) {
+	switch f.value & kindMask {
+	case kindOne:
+		c.emptySet()
+		c.include(record(f.value) & recordMask)
+	case kindList, kindMap:
+		return c.read(f, mayBeSame)
+	default:
+		c.emptySet()
+	}
+	return false, true
+}
+
+// read fills set from a row.
 func (c *lookup) read(f *found, mayBeSame bool) (same, ok bool) {
 	row := f.table.row(f.value)
 	header := row[0].Load()
@@ -169,7 +174,7 @@ func (c *lookup) emptySet() {
 // include adds one record to set.
 func (c *lookup) include(r record) {
 	w, bit := r.ordinal()>>6, uint64(1)<<(r.ordinal()&63)
-	if w >= c.words || c.alive[w*levels+Tiers]&bit == 0 {
+	if w >= c.words || c.wanted[w]&bit == 0 {
 		return
 	}
 	set := c.set[w*levels : w*levels+levels]
@@ -188,7 +193,7 @@ func (c *lookup) include(r record) {
 // the sets of farther tiers only have more.
 func (c *lookup) onDevice(row []atomic.Uint64, words int) bool {
 	for _, w := range c.active {
-		if w >= words || c.alive[w*levels+Tiers]&^(row[w].Load()&c.roster.precise[w]) != 0 {
+		if w >= words || c.wanted[w]&^(row[w].Load()&c.roster.precise[w]) != 0 {
 			return false
 		}
 	}
@@ -220,6 +225,7 @@ func (c *lookup) start() {
 			c.alive[w*levels+level] &= c.set[w*levels+level]
 		}
 		c.first[w] = c.alive[w*levels+Tiers]
+		c.wanted[w] = c.first[w]
 		for set := c.first[w]; set != 0; set &= set - 1 {
 			at := (w<<6 + bits.TrailingZeros64(set)) * levels
 			clear(c.runs[at : at+levels])
@@ -244,7 +250,8 @@ func (c *lookup) end(i uint32) {
 			alive[level] &^= gone
 			c.note(w, level, gone, i)
 		}
-		if alive[Tiers] != 0 {
+		c.wanted[w] = alive[Tiers] // the other levels have no more
+		if c.wanted[w] != 0 {
 			kept = append(kept, w)
 		}
 	}
