@@ -1,0 +1,16 @@
+// Package zmq listens to the KV events of an engine over ZeroMQ: it subscribes to its PUB
+// socket, asks its ROUTER socket for replays, and feeds what comes to a Handler, most
+// often a kvevents.Publisher. It owns the connections, their limits and when to connect
+// again; it knows nothing of what the batches say.
+//
+// It speaks the subset of ZMTP 3.1 (https://rfc.zeromq.org/spec/37/) that this takes,
+// with peers of 3.0 as well: the NULL mechanism, SUB and DEALER sockets that connect,
+// frames of either length, and heartbeats. It never binds: an engine configured to
+// connect its PUB socket cannot be heard.
+//
+// # Goroutines
+//
+// Run has one goroutine that holds the subscription and, while a replay is under way,
+// one for that. Both hand messages to Run itself, which alone calls the Handler; nothing
+// queues but two buffers of each. All have ended when Run returns.
+package zmq
