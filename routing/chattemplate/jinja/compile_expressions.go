@@ -7,6 +7,9 @@ func (c *compiler) expr(n *node, at place) expr {
 	if v, ok := c.constant(n); ok {
 		return func(*run) value.Value { return v }
 	}
+	if s, ok := c.source(n, at); ok {
+		return sourceExpr(s)
+	}
 	switch n.op {
 	case opName:
 		return c.name(n, at)
@@ -23,7 +26,9 @@ func (c *compiler) expr(n *node, at place) expr {
 		return func(r *run) value.Value { return value.NewBool(cond(r)) }
 	case opSum, opConcat:
 		return c.joined(n, at)
-	case opSub, opMul, opDiv, opFloorDiv, opMod, opPow:
+	case opSub:
+		return c.difference(n, at)
+	case opMul, opDiv, opFloorDiv, opMod, opPow:
 		left, right, operator := c.expr(n.left, at), c.expr(n.right, at), operatorOf[n.op]
 		return func(r *run) value.Value {
 			a := left(r)
@@ -40,6 +45,9 @@ func (c *compiler) expr(n *node, at place) expr {
 	case opCall:
 		return c.call(n, at, nil)
 	case opFilter:
+		if n.plainArguments() && (n.name == "length" || n.name == "count") {
+			return c.lengthOf(n.left, at)
+		}
 		of := c.expr(n.left, at)
 		apply := c.filterOf(n, at)
 		return func(r *run) value.Value { return apply(r, of(r)) }
@@ -222,6 +230,12 @@ func (c *compiler) compare(n *node, at place) func(*run) bool {
 		op := n.ops[0].op
 		if v, ok := c.constant(n.ops[0].expr); ok && v.Kind() == value.String && (op == tokenEq || op == tokenNe) {
 			text, want := string(v.Bytes()), op == tokenEq
+			if s, ok := c.source(n.left, at); ok {
+				return func(r *run) bool {
+					x := s.get(r)
+					return (x.Kind() == value.String && string(x.Bytes()) == text) == want
+				}
+			}
 			return func(r *run) bool {
 				x := first(r)
 				return (x.Kind() == value.String && string(x.Bytes()) == text) == want

@@ -111,7 +111,8 @@ func (l *loopCode) end(r *run, through bool) flow {
 }
 
 func (l *loopCode) runExtended(r *run) flow {
-	state := &loopState{code: l}
+	state := r.newLoop()
+	state.code = l
 	return l.each(r, l.iter(r), state)
 }
 
@@ -121,15 +122,17 @@ func (l *loopCode) each(r *run, v value.Value, state *loopState) flow {
 	if !ok {
 		return stop
 	}
+	if !r.room(loopSize) {
+		return stop
+	}
 	state.it, state.index0, state.length = it, -1, -1
-	self := r.m.NewOther(state)
+	r.fr.slots[l.loopSlot] = r.m.NewOther(state)
 	through := false
 	for {
 		item, ok := state.next(r)
 		if !ok || !r.spend(1) {
 			break
 		}
-		r.fr.slots[l.loopSlot] = self
 		l.set(r, item)
 		l.begin(r)
 		f := l.body(r)
@@ -150,7 +153,9 @@ func (l *loopCode) runRecursive(r *run) flow {
 func (l *loopCode) recurse(r *run, v value.Value, up *frame, depth int) {
 	if r.descend() {
 		before := r.enter(l.fn, up)
-		l.each(r, v, &loopState{code: l, up: up, depth0: depth})
+		state := r.newLoop()
+		state.code, state.up, state.depth0 = l, up, depth
+		l.each(r, v, state)
 		r.leave(l.fn, before)
 	}
 	r.ascend()
@@ -170,6 +175,16 @@ type loopState struct {
 	changed         value.Value
 	called          bool // changed was
 	accepted        bool // what is left has passed the "if"
+}
+
+// newLoop is an empty loop variable. It lives as long as the rendering: values may
+// refer to it when its loop is over.
+func (r *run) newLoop() *loopState {
+	if r.made == len(r.loops) {
+		r.loops = append(r.loops, new(loopState))
+	}
+	r.made++
+	return r.loops[r.made-1]
 }
 
 // fetch is the next item that the loop's "if" accepts.
@@ -204,9 +219,15 @@ func (s *loopState) peek(r *run) (value.Value, bool) {
 
 // next goes on to the next item.
 func (s *loopState) next(r *run) (value.Value, bool) {
-	item, ok := s.peek(r)
+	item, ok := s.after, s.peeked
 	if !ok {
-		return item, false
+		if s.ended {
+			return item, false
+		}
+		if item, ok = s.fetch(r); !ok {
+			s.after, s.ended = item, true
+			return item, false
+		}
 	}
 	s.peeked = false
 	s.index0++
@@ -240,5 +261,8 @@ func (s *loopState) total(r *run) int {
 	return s.length
 }
 
-// valueSize is about what a value takes.
-const valueSize = 40
+// Sizes are about what a value, and a loop variable with its value, take.
+const (
+	valueSize = 40
+	loopSize  = 640
+)

@@ -39,7 +39,7 @@ func (c *compiler) emit(n *node, at place) emitter {
 	case opCall:
 		return c.emitCall(n, at)
 	case opFilter:
-		if n.name == "tojson" && len(n.args)+len(n.kwargs) == 0 && n.dynArgs == nil && n.dynKwargs == nil {
+		if n.name == "tojson" && n.plainArguments() {
 			of := c.expr(n.left, at)
 			return func(r *run) { r.printJSON(of(r)) }
 		}
@@ -51,9 +51,19 @@ func (c *compiler) emit(n *node, at place) emitter {
 
 // term is an operand of a sum: a text, or what gives one.
 type term struct {
+	kind termKind
 	text []byte
-	eval expr // nil for a text
+	from source
+	eval expr
 }
+
+type termKind uint8
+
+const (
+	termText termKind = iota
+	termSource
+	termExpr
+)
 
 // emitSum prints a sum. While all terms are strings they are written at once; sums of
 // anything else go on from the first that is none.
@@ -63,11 +73,11 @@ func (c *compiler) emitSum(n *node, at place) emitter {
 		start := len(r.out)
 		for i := range terms {
 			t := &terms[i]
-			if t.eval == nil {
+			if t.kind == termText {
 				r.out = append(r.out, t.text...)
 				continue
 			}
-			v := t.eval(r)
+			v := t.value(r)
 			if v.IsText() {
 				r.out = append(r.out, v.Bytes()...)
 				continue
@@ -88,16 +98,24 @@ func (c *compiler) terms(n *node, at place) []term {
 			terms[i].text = v.Bytes()
 			continue
 		}
-		terms[i].eval = c.expr(e, at)
+		if s, ok := c.source(e, at); ok {
+			terms[i].kind, terms[i].from = termSource, s
+			continue
+		}
+		terms[i].kind, terms[i].eval = termExpr, c.expr(e, at)
 	}
 	return terms
 }
 
 func (t *term) value(r *run) value.Value {
-	if t.eval == nil {
+	switch t.kind {
+	case termText:
 		return value.NewString(t.text)
+	case termSource:
+		return t.from.get(r)
+	default:
+		return t.eval(r)
 	}
-	return t.eval(r)
 }
 
 // sumFrom adds terms to v.

@@ -58,6 +58,8 @@ type run struct {
 	stack []value.Value // arguments being passed
 	names []string      // of the keyword arguments among them
 	free  []*frame
+	loops []*loopState // that no value refers to any more
+	made  int          // of loops, how many this rendering uses
 }
 
 // fail notes the first error.
@@ -80,13 +82,19 @@ func (r *run) unsupported(format string, args ...any) value.Value {
 // spend counts steps and checks the sizes; it reports whether the rendering goes on.
 func (r *run) spend(steps int) bool {
 	r.steps -= steps
+	if r.steps < 0 || len(r.out) > r.limits.Output {
+		r.overspent()
+	}
+	return r.err == nil
+}
+
+func (r *run) overspent() {
 	if r.steps < 0 {
 		r.fail(ErrLimit, "steps")
 	}
 	if len(r.out) > r.limits.Output {
 		r.fail(ErrLimit, "output")
 	}
-	return r.err == nil
 }
 
 // work counts the steps of handling n bytes and is spend otherwise.

@@ -114,7 +114,7 @@ func (r *run) prepare(e *Env, t *Template, vars value.Value) {
 		Depth: orDefault(e.Limits.Depth, defaultDepth), Steps: orDefault(e.Limits.Steps, defaultSteps),
 		Output: orDefault(e.Limits.Output, defaultOutput),
 	}
-	r.err, r.steps, r.depth = nil, r.limits.Steps, 0
+	r.err, r.steps, r.depth, r.made = nil, r.limits.Steps, 0, 0
 	r.globals = r.globals[:0]
 	for _, name := range t.globals {
 		v := vars.Get(name)
@@ -124,6 +124,9 @@ func (r *run) prepare(e *Env, t *Template, vars value.Value) {
 		r.globals = append(r.globals, v)
 	}
 }
+
+// keepLoops is how many loop variables are kept for the next rendering.
+const keepLoops = 1024
 
 // release drops what the rendering referred to.
 func (r *run) release() {
@@ -136,6 +139,12 @@ func (r *run) release() {
 	}
 	if len(r.free) > defaultDepth {
 		r.free = nil
+	}
+	for _, s := range r.loops[:r.made] {
+		*s = loopState{}
+	}
+	if len(r.loops) > keepLoops {
+		r.loops = nil
 	}
 	r.out, r.t, r.fr = nil, nil, nil
 }
