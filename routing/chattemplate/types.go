@@ -61,6 +61,7 @@ const (
 	ReasonBadJSON         Reason = "bad_json"         // the body is not JSON
 	ReasonLoneSurrogate   Reason = "lone_surrogate"   // half of a UTF-16 pair, which is no text
 	ReasonLimit           Reason = "limit"            // over a limit of ours
+	ReasonBudget          Reason = "budget"           // Worker.Expired said so
 )
 
 // Reasons lists every reason.
@@ -68,7 +69,7 @@ func Reasons() []Reason {
 	return []Reason{
 		ReasonKind, ReasonEngine, ReasonEncoder, ReasonNoTemplate, ReasonTemplate, ReasonTemplateError,
 		ReasonSpecialTokens, ReasonRequestTemplate, ReasonClock, ReasonMultimodal, ReasonTruncated, ReasonBatch,
-		ReasonStoredState, ReasonField, ReasonBadRequest, ReasonBadJSON, ReasonLoneSurrogate, ReasonLimit,
+		ReasonStoredState, ReasonField, ReasonBadRequest, ReasonBadJSON, ReasonLoneSurrogate, ReasonLimit, ReasonBudget,
 	}
 }
 

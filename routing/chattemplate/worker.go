@@ -12,6 +12,13 @@ import (
 
 // Worker renders; for one goroutine at a time.
 type Worker struct {
+	// Expired, when set, is asked now and then during Render; once it says true, the
+	// prompt is Unknown.
+	Expired func() bool
+	// MaxMemory bounds the working memory of one prompt, in bytes, about; 0 is no
+	// bound but those of Profile.
+	MaxMemory int
+
 	r      *Renderer
 	env    jinja.Env
 	mem    *value.Memory // of env
@@ -39,8 +46,7 @@ const keepText = 8 << 20
 
 // Render makes the prompt of a request.
 func (w *Worker) Render(q *Request) *Prompt {
-	w.reset(q)
-	reason := w.render(q)
+	reason := w.attempt(q)
 	w.prompt.Reason = reason
 	switch {
 	case reason == "":
@@ -53,7 +59,31 @@ func (w *Worker) Render(q *Request) *Prompt {
 	return &w.prompt
 }
 
+// attempt renders, unless the time or the memory runs out. What was in use then is
+// dropped: it may be half done.
+func (w *Worker) attempt(q *Request) (reason Reason) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case value.Stop:
+			fresh := w.r.NewWorker()
+			fresh.Expired, fresh.MaxMemory = w.Expired, w.MaxMemory
+			*w = *fresh
+			w.mem = &w.env.Memory
+			reason = ReasonBudget
+			if errors.Is(p.Err, value.ErrMemory) {
+				reason = ReasonLimit
+			}
+		default:
+			panic(p)
+		}
+	}()
+	w.reset(q)
+	return w.render(q)
+}
+
 func (w *Worker) reset(q *Request) {
+	w.mem.Limit, w.mem.Expired = w.MaxMemory, w.Expired
 	w.mem.Reset()
 	w.now = q.Now.In(w.r.profile.Location)
 	w.env.Now = w.now

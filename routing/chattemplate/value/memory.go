@@ -6,6 +6,12 @@ import "hash/maphash"
 // made is valid until then. Its sizes are bounded by the bodies it is given. The zero
 // value is ready.
 type Memory struct {
+	// Limit, when set, is how many bytes may be made, about, and Expired is asked now
+	// and then; Stop says what happens then.
+	Limit   int
+	Expired func() bool
+
+	made    uint // counts up to the next Check
 	objects arena[object]
 	values  arena[Value]
 	entries arena[entry]
@@ -51,6 +57,7 @@ func (m *Memory) Used() int {
 }
 
 func (m *Memory) object() *object {
+	m.count()
 	o := &m.objects.take(1)[0]
 	o.owner = m
 	return o

@@ -61,6 +61,7 @@ func (p *parser) skip() byte {
 }
 
 func (p *parser) value(depth int) Value {
+	p.m.count()
 	switch c := p.skip(); c {
 	case '"':
 		p.at++
