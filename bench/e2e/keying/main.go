@@ -32,6 +32,7 @@ func main() {
 type options struct {
 	engine, gateway, model, folder, trace string
 	requests                              int
+	tokenize                              bool
 }
 
 func run(ctx context.Context, args []string, stdout io.Writer) error {
@@ -43,6 +44,7 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags.StringVar(&o.folder, "folder", "", "folder of the model, with its tokenizer")
 	flags.StringVar(&o.trace, "trace", "", "text trace")
 	flags.IntVar(&o.requests, "requests", 200, "how many requests")
+	flags.BoolVar(&o.tokenize, "tokenize", true, "compare with /tokenize too")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -80,6 +82,7 @@ type comparison struct {
 	model           *tokenizer.Model
 	encoder         *tokenizer.Encoder
 	worker          *chattemplate.Worker
+	asks            map[string]func(context.Context, []byte) ([]uint32, error)
 }
 
 func newComparison(o *options) (*comparison, error) {
@@ -100,7 +103,12 @@ func newComparison(o *options) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &comparison{newClient(o.engine), newClient(o.gateway), model, model.NewEncoder(), renderer.NewWorker()}, nil
+	c := &comparison{engine: newClient(o.engine), gateway: newClient(o.gateway), model: model, encoder: model.NewEncoder(), worker: renderer.NewWorker()}
+	c.asks = map[string]func(context.Context, []byte) ([]uint32, error){"render": c.engine.render}
+	if o.tokenize {
+		c.asks["/tokenize"] = c.engine.tokenize
+	}
+	return c, nil
 }
 
 // compare returns how many tokens our prompt has, and where it is not the engine's.
@@ -113,9 +121,7 @@ func (c *comparison) compare(ctx context.Context, body []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for name, ask := range map[string]func(context.Context, []byte) ([]uint32, error){
-		"/tokenize": c.engine.tokenize, "render": c.engine.render,
-	} {
+	for name, ask := range c.asks {
 		theirs, err := ask(ctx, body)
 		if err != nil {
 			return len(ours), err
