@@ -51,6 +51,7 @@ type run struct {
 	out     []byte
 	err     error
 	steps   int
+	pause   int // steps left at the next check
 	depth   int
 	limits  Limits
 	now     time.Time
@@ -82,15 +83,22 @@ func (r *run) unsupported(format string, args ...any) value.Value {
 // spend counts steps and checks the sizes; it reports whether the rendering goes on.
 func (r *run) spend(steps int) bool {
 	r.steps -= steps
-	if r.steps < 0 || len(r.out) > r.limits.Output {
+	if r.steps < r.pause || len(r.out) > r.limits.Output {
 		r.overspent()
 	}
 	return r.err == nil
 }
 
+// pauseSteps is how many steps are between two checks of the memory and the time.
+const pauseSteps = 4096
+
 func (r *run) overspent() {
 	if r.steps < 0 {
 		r.fail(ErrLimit, "steps")
+	}
+	if r.steps < r.pause {
+		r.pause = max(0, r.steps-pauseSteps)
+		r.m.Check()
 	}
 	if len(r.out) > r.limits.Output {
 		r.fail(ErrLimit, "output")

@@ -115,6 +115,7 @@ func (r *run) prepare(e *Env, t *Template, vars value.Value) {
 		Output: orDefault(e.Limits.Output, defaultOutput),
 	}
 	r.err, r.steps, r.depth, r.made = nil, r.limits.Steps, 0, 0
+	r.pause = max(0, r.steps-pauseSteps)
 	r.globals = r.globals[:0]
 	for _, name := range t.globals {
 		v := vars.Get(name)

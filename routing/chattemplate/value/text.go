@@ -40,8 +40,7 @@ const (
 // special has the high bit of every byte of a word that is a quote or a backslash; it
 // may have those of bytes above the lowest of them.
 func special(w uint64) uint64 {
-	quote, slash := w^quotes, w^backslashes
-	return ((quote-ones)&^quote | (slash-ones)&^slash) & highBits
+	return (((w ^ quotes) - ones) | ((w ^ backslashes) - ones)) &^ w & highBits
 }
 
 // unescape copies the string at the start of src, the first escape of which is at
