@@ -114,6 +114,9 @@ func limitsOf(o Options) []int {
 
 // Picture says what the index may be trusted with.
 func (p *Publisher) Picture() Picture {
+	if p.life.unsure {
+		return Doubtful
+	}
 	if p.picture == Complete && len(p.orphans.byHash) > 0 {
 		return Lacking
 	}

@@ -9,6 +9,8 @@ type life struct {
 	next       uint64 // the number that is expected
 	last       uint64 // digest of the batch before, to know the process again
 	unverified bool   // the connection is new: it may be another process
+	joined     bool   // what is replayed and what is live come from the same process
+	unsure     bool   // a live batch was applied after replayed ones without that
 	live       bool   // lastLive counts for this connection
 	lastLive   uint64
 	recent     [recentBatches]mark
@@ -50,7 +52,10 @@ type replay struct {
 // may be to a new process, and batches may have passed meanwhile.
 func (p *Publisher) Connected() Ask {
 	p.held.clear() // may be of another life; what is good among it is replayed
-	p.life.live = false
+	if p.life.unsure {
+		p.restart() // what is known may be of two processes
+	}
+	p.life.live, p.life.joined = false, false
 	p.life.unverified = p.life.begun
 	p.replay.stuck = false
 	if p.replay.running {
@@ -102,10 +107,17 @@ func (p *Publisher) live(seq uint64, payload []byte) Ask {
 		return Ask{}
 	}
 	if p.life.begun && seq < p.life.next {
-		if p.seen(seq, digest) {
+		switch p.seen(seq, digest) {
+		case sameBatch:
+			p.life.joined, p.life.unsure = true, false
+			fallthrough
+		case oldBatch:
 			p.count(DuplicateBatch, 1)
 			p.heardLive(seq)
 			return Ask{}
+		case strangeBatch:
+			p.restart()
+			return p.askFor(false, 2)
 		}
 		p.restart()
 	}
@@ -115,27 +127,63 @@ func (p *Publisher) live(seq uint64, payload []byte) Ask {
 		_ = p.Live(seq, payload) // a replay is running now: it is held
 		return ask
 	}
-	p.resume(seq)
-	if p.life.unverified {
-		// Nobody can say whether this is the process that we knew.
-		p.picture, p.life.unverified = Doubtful, false
-	}
+	p.join(seq)
 	p.heardLive(seq)
 	p.take(seq, digest)
+	if p.life.unsure && p.options.Replay {
+		return p.ask(1) // begins with this batch, if it is the same process
+	}
 	return Ask{}
 }
 
-// seen reports whether a live batch below the expected number was applied already: by a
-// replay, if this connection had not come so far, or live, if it is the very same. Else
-// the publisher counts from 0 again.
-func (p *Publisher) seen(seq, digest uint64) bool {
+// join goes on with a live batch. If what came before was replayed, it may have come
+// from another process: a publisher is two sockets, and the end of a connection may show
+// late.
+func (p *Publisher) join(seq uint64) {
+	switch {
+	case !p.life.begun:
+		p.life.joined = true
+	case !p.life.joined:
+		p.life.unsure = true
+	}
+	p.resume(seq)
+	if p.life.unverified {
+		p.trust(Doubtful) // nobody can say whether this is the process that we knew
+	}
+}
+
+// trust goes on without knowing whether all is of one process.
+func (p *Publisher) trust(in Picture) {
+	p.picture = in
+	p.life.unverified, p.life.joined, p.life.unsure = false, true, false
+}
+
+// sighting is what a live batch below the expected number is.
+type sighting uint8
+
+const (
+	newLife      sighting = iota // of another process, which counts from 0 again
+	oldBatch                     // applied already, by a replay
+	sameBatch                    // applied already, and the very same
+	strangeBatch                 // not the one that a replay gave
+)
+
+// seen says what a live batch below the expected number is: known from a replay, if this
+// connection had not come so far, or from before, if it is the very same.
+func (p *Publisher) seen(seq, digest uint64) sighting {
+	known := p.life.recent[seq%recentBatches]
+	comparable := known.seq == seq && known.digest != 0
 	switch {
 	case p.life.unverified:
-		return false
-	case !p.life.live || seq > p.life.lastLive:
-		return true
+		return newLife
+	case comparable && known.digest == digest:
+		return sameBatch
+	case p.life.live && seq <= p.life.lastLive:
+		return newLife
+	case comparable:
+		return strangeBatch
 	}
-	return p.life.recent[seq%recentBatches] == mark{seq, digest}
+	return oldBatch
 }
 
 // heardLive remembers how far this connection has come.
@@ -217,12 +265,15 @@ func (p *Publisher) recognised(seq, digest uint64) bool {
 	switch {
 	case seq == r.from && digest == p.life.last:
 		p.life.unverified = false
+		if p.life.unsure {
+			p.life.joined, p.life.unsure = true, false
+		}
 		return true
 	case seq == r.from:
 		p.restart()
 		r.broken, r.again = true, true // there may be more before it
 		return false
-	case seq > r.from && p.life.unverified:
+	case seq > r.from:
 		p.restart() // it may be the same life, but nobody can tell
 	}
 	return true
@@ -243,9 +294,12 @@ func (p *Publisher) ReplayEnded(end End) Ask {
 		return p.askFor(r.gap, 1)
 	case end == Cut && r.attempt < p.options.ReplayAttempts:
 		return p.askFor(r.gap, r.attempt+1)
-	case end == Whole && r.heard == 0 && p.life.unverified:
+	case end == Whole && r.heard == 0 && r.overlap:
 		p.restart() // a publisher remembers its last batch: this one does not know ours
 		return p.ask(1)
+	}
+	if p.life.unsure {
+		p.trust(Doubtful)
 	}
 	p.replay.stuck = r.gap && !r.progress
 	return p.release()

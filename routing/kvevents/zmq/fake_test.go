@@ -77,7 +77,9 @@ type heard struct {
 	asks  map[string]kvevents.Ask // by line
 }
 
-func newHeard() *heard { return &heard{lines: make(chan string, 1000), asks: map[string]kvevents.Ask{}} }
+func newHeard() *heard {
+	return &heard{lines: make(chan string, 1000), asks: map[string]kvevents.Ask{}}
+}
 
 func (h *heard) note(line string) kvevents.Ask {
 	h.lines <- line

@@ -199,11 +199,13 @@ func TestGarbageEndsTheConnection(t *testing.T) {
 	t.Parallel()
 	huge := binary.BigEndian.AppendUint64([]byte{flagLong}, 1<<62)
 	scripts := map[string]func(p fakePeer){
-		"http":          func(p fakePeer) { _ = p.write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) },
-		"old version":   func(p fakePeer) { _ = p.write([]byte("\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x01")) },
-		"mechanism":     func(p fakePeer) { g := greeting(); copy(g[mechanismAt:], "CURVE"); _ = p.write(g) },
-		"other socket":  func(p fakePeer) { _ = p.handshake("PUSH", "SUB") },
-		"error":         func(p fakePeer) { _ = p.write(append(greeting(), frame(nil, flagCommand, []byte("\x05ERROR\x02no"))...)) },
+		"http":         func(p fakePeer) { _ = p.write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) },
+		"old version":  func(p fakePeer) { _ = p.write([]byte("\xff\x00\x00\x00\x00\x00\x00\x00\x01\x7f\x01")) },
+		"mechanism":    func(p fakePeer) { g := greeting(); copy(g[mechanismAt:], "CURVE"); _ = p.write(g) },
+		"other socket": func(p fakePeer) { _ = p.handshake("PUSH", "SUB") },
+		"error": func(p fakePeer) {
+			_ = p.write(append(greeting(), frame(nil, flagCommand, []byte("\x05ERROR\x02no"))...))
+		},
 		"cut":           func(p fakePeer) { _ = p.write(greeting()[:30]) },
 		"flags":         func(p fakePeer) { p.publisher(); _ = p.write([]byte{0x80, 0}) },
 		"huge frame":    func(p fakePeer) { p.publisher(); _ = p.write(huge) },
