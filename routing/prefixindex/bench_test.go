@@ -103,8 +103,9 @@ func BenchmarkMatchCold(b *testing.B) {
 			chains := make([][]uint64, size.chains)
 			for i := range chains {
 				chains[i] = randomKeys(rng, size.blocks)
-				for r := range 2 {
-					x.Apply(replicaID((i+r)%size.replicas), 1, []Op{{ActionStored, TierDevice, chains[i]}})
+				for r := range 2 { // one has all but the last turn, one a half
+					held := chains[i][:size.blocks*9/10/(1+r)]
+					x.Apply(replicaID((i+r)%size.replicas), 1, []Op{{ActionStored, TierDevice, held}})
 				}
 			}
 			dst := make([]Match, 0, size.replicas)

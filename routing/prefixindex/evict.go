@@ -12,9 +12,9 @@ func (s *shard) makeRoom() {
 	words := s.index.roster.Load().words()
 	size := max(minSlots, 2*(s.live+1))
 	if size > s.affordable(t, words) {
-		// At the bound: leave a fifth of the slots that may be filled empty, so that a
-		// rebuild is paid for by many inserts.
-		for s.live > 0 && s.live > s.affordable(t, words)*6/10 {
+		// At the bound evict as far as growth would leave a table filled, so that a rebuild
+		// is paid for by many inserts.
+		for s.live > 0 && s.live > s.affordable(t, words)/2 {
 			s.evict(t)
 		}
 		size = max(minSlots, min(2*(s.live+1), s.affordable(t, words)))
@@ -41,19 +41,20 @@ func (s *shard) affordable(t *table, words int) int {
 	return int(max(0, left/slotBytes))
 }
 
-// evict drops the first key that no lookup and no store has touched since the hand of
-// the clock went by.
+// evict drops the first key without a mark. The hand strides all over the table: if it went from slot to slot,
+// one stretch would be emptied and the probes in all others grow long.
 func (s *shard) evict(t *table) {
-	for range 2*t.size + 1 {
+	for range 3 * t.size {
 		slot := s.hand
-		if s.hand++; s.hand >= t.size {
-			s.hand = 0
-		}
+		s.hand = (s.hand + t.stride) % t.size
 		w := &t.slots[2*slot+1]
 		switch v := w.Load(); {
-		case v&^touched == 0:
+		case v&^marks == 0:
 		case v&touched != 0:
+			w.Or(fresh)
 			w.And(^touched)
+		case v&fresh != 0:
+			w.And(^fresh)
 		default:
 			s.drop(t, slot, v)
 			return
@@ -108,22 +109,22 @@ func (s *shard) rebuild(size, words int) {
 	alive := s.index.roster.Load().alive
 	for slot := range old.size {
 		raw := old.slots[2*slot+1].Load()
-		if raw&^touched == 0 {
+		if raw&^marks == 0 {
 			continue
 		}
 		key := old.slots[2*slot].Load()
-		v := s.move(old, t, key, raw&^touched, alive)
+		v := s.move(old, t, key, raw&^marks, alive)
 		if v == 0 {
 			s.live--
 			continue
 		}
 		hash, _ := s.index.hash(key)
 		to, _ := t.find(hash<<(64-s.index.shift), key)
-		t.slots[2*to+1].Store(v | raw&touched)
+		t.slots[2*to+1].Store(v | raw&marks)
 		t.slots[2*to].Store(key)
 	}
 	s.used = s.live
-	s.hand = int(int64(s.hand) * int64(size) / int64(old.size)) // tables are in the order of hashes
+	s.hand = int(int64(s.hand) * int64(size) / int64(old.size))
 	s.table.Store(t)
 }
 

@@ -97,10 +97,22 @@ func (x *Index) Apply(id pools.ReplicaID, e pools.Epoch, ops []Op) {
 	}
 }
 
+// ahead is how many keys are hashed, and their slots read, before the first is updated:
+// slots are far apart, and the processor waits for all at once.
+const ahead = 16
+
 func (x *Index) updateAll(l *life, keys []uint64, c change, t Tier) {
-	for _, key := range keys {
-		hash, key := x.hash(key)
-		x.shardOf(hash).update(hash, key, l, c, t)
+	var hashes [ahead]uint64
+	for len(keys) > 0 {
+		batch := keys[:min(ahead, len(keys))]
+		keys = keys[len(batch):]
+		for i, key := range batch {
+			hashes[i], _ = x.hash(key)
+			x.shardOf(hashes[i]).touch(hashes[i])
+		}
+		for i, key := range batch {
+			x.shardOf(hashes[i]).update(hashes[i], named(key), l, c, t)
+		}
 	}
 }
 
@@ -109,13 +121,18 @@ const zeroKey = 0x9e37_79b9_7f4a_7c15
 
 // hash spreads a key over shards and slots in a way that clients, who choose the tokens
 // behind keys, cannot foresee.
-func (x *Index) hash(key uint64) (hash, named uint64) {
-	if key == 0 {
-		key = zeroKey
-	}
+func (x *Index) hash(key uint64) (hash, as uint64) {
+	key = named(key)
 	hash = (key ^ x.options.Seed) * 0x9fb2_1c65_1e98_df25
 	hash ^= hash >> 32
 	return hash * 0xd6e8_feb8_6659_fd93, key
+}
+
+func named(key uint64) uint64 {
+	if key == 0 {
+		return zeroKey
+	}
+	return key
 }
 
 // shardOf: the highest bits choose the shard, and a table takes the place in a shard

@@ -108,7 +108,7 @@ func (x *Index) locate(key uint64) found {
 	if v&touched == 0 && v != 0 {
 		w.Or(touched)
 	}
-	return found{table: t, slot: slot, value: v &^ touched}
+	return found{table: t, slot: slot, value: v &^ marks}
 }
 
 // step ends the runs of those that do not have block i. It fails, with nothing changed,

@@ -245,7 +245,7 @@ func (d *driver) ops() []Op {
 		case 6, 7:
 			op.Action = ActionRemoved
 		case 8:
-			if d.rng.IntN(20) == 0 {
+			if d.rng.IntN(20) == 0 && (!d.oneMode || d.rng.IntN(100) == 0) {
 				op.Action = ActionCleared
 			}
 		}
@@ -277,6 +277,7 @@ func (d *driver) step() {
 		d.model.expire(d.now)
 		d.index.Predict(id, epoch, keys, d.now)
 		d.model.predict(id, epoch, keys, d.now)
+	case n < 86 && d.oneMode && d.rng.IntN(100) > 0: // lives long enough to fill the index
 	case n < 82:
 		d.index.Forget(id, epoch+1)
 		d.model.forget(id, epoch+1)
@@ -422,8 +423,8 @@ func TestIndexAgreesWithThePlainModel(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(uint64(replicas), 2))
 			d := newDriver(t, Options{MaxBytes: 16 << 20, PreciseTTL: time.Second, PredictedTTL: 3 * time.Second}, replicas, rng)
-			for range 150 {
-				for range 20 + replicas/4 {
+			for range 150 - replicas/2 {
+				for range 20 + replicas/2 {
 					d.step()
 				}
 				d.checkRuns(t)

@@ -88,16 +88,29 @@ func (x *Index) Predict(id pools.ReplicaID, e pools.Epoch, keys []uint64, now ti
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	x.expire(q, now, 2*len(keys))
-	for _, key := range keys {
-		hash, named := x.hash(key)
-		s := x.shardOf(hash)
-		if !s.update(hash, named, l, changePredict, TierUnknown) {
+	for len(keys) > 0 {
+		batch := keys[:min(ahead, len(keys))]
+		keys = keys[len(batch):]
+		x.predict(q, l, batch, now+q.ttl)
+	}
+}
+
+// predict takes at most ahead keys.
+func (x *Index) predict(q *queue, l *life, keys []uint64, due time.Duration) {
+	var hashes [ahead]uint64
+	for i, key := range keys {
+		hashes[i], _ = x.hash(key)
+		x.shardOf(hashes[i]).touch(hashes[i])
+	}
+	for i, key := range keys {
+		key = named(key)
+		if !x.shardOf(hashes[i]).update(hashes[i], key, l, changePredict, TierUnknown) {
 			continue
 		}
 		if q.full() {
 			x.expireEarly(q)
 		}
-		q.push(l, now+q.ttl, named)
+		q.push(l, due, key)
 	}
 }
 

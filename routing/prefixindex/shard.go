@@ -1,6 +1,7 @@
 package prefixindex
 
 import (
+	"math/bits"
 	"sync"
 	"sync/atomic"
 )
@@ -27,6 +28,13 @@ const minSlots = 64
 
 // maxTries bounds how often room is made for one update.
 const maxTries = 3
+
+// touch reads the slot where a search for the hash begins, to have it near.
+func (s *shard) touch(hash uint64) {
+	t := s.table.Load()
+	high, _ := bits.Mul64(hash<<(64-s.index.shift), uint64(t.size))
+	t.slots[2*high].Load()
+}
 
 // update changes one pair. It reports whether a prediction begins or is put off: the
 // caller then has to see to its end.
@@ -136,7 +144,7 @@ func (s *shard) insertFirst(t *table, slot int, key uint64, r record) bool {
 		s.used++
 	}
 	s.live++
-	t.slots[2*slot+1].Store(kindOne | uint64(r) | touched)
+	t.slots[2*slot+1].Store(kindOne | uint64(r) | fresh)
 	t.slots[2*slot].Store(key) // after its value: whoever finds it may read on
 	return true
 }

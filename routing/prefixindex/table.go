@@ -12,8 +12,11 @@ import (
 type table struct {
 	slots []atomic.Uint64 // key, value, key, value, ...
 	size  int             // slots
-	words int             // of a bitmap: ordinals/64
-	pools [classes + 1]pool
+	// stride visits every slot once in size steps, in the order of multiples of the golden
+	// ratio: any number of steps is spread evenly, also over a rebuild.
+	stride int
+	words  int // of a bitmap: ordinals/64
+	pools  [classes + 1]pool
 }
 
 // A value is one of
@@ -23,9 +26,13 @@ type table struct {
 //	kindList | class (3 bits) | row (40 bits)
 //	kindMap  | row
 //
-// with the bit touched, which lookups set and the hand of the clock takes away.
+// with two marks for the clock: a lookup sets touched, which the hand turns into fresh,
+// and a new key is fresh, which the hand takes away. What has neither is evicted; so of
+// what was looked up none goes before all else has, even in one turn of the hand.
 const (
 	touched  = uint64(1) << 63
+	fresh    = uint64(1) << 60
+	marks    = touched | fresh
 	kindOne  = uint64(1) << 61
 	kindList = uint64(2) << 61
 	kindMap  = uint64(3) << 61
@@ -60,12 +67,22 @@ type pool struct {
 }
 
 func newTable(size, words int) *table {
-	t := &table{slots: make([]atomic.Uint64, 2*size), size: size, words: words}
+	t := &table{slots: make([]atomic.Uint64, 2*size), size: size, stride: size * 618 / 1000, words: words}
+	for gcd(t.stride, size) != 1 {
+		t.stride++
+	}
 	for c := range classes {
 		t.pools[c].words = firstRow << c
 	}
 	t.pools[bitmaps].words = 1 + mapSets*words
 	return t
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // find returns the slot of a key, or the empty one where the probe ended, which a writer
@@ -85,12 +102,13 @@ func (t *table) find(hash, key uint64) (slot int, found bool) {
 	}
 }
 
-func (t *table) value(slot int) uint64 { return t.slots[2*slot+1].Load() &^ touched }
+func (t *table) value(slot int) uint64 { return t.slots[2*slot+1].Load() &^ marks }
 
-// set keeps the mark of the clock as it is found; one set at the same moment may be lost.
+// set keeps the marks of the clock as they are found; one set at the same moment may be
+// lost.
 func (t *table) set(slot int, v uint64) {
 	w := &t.slots[2*slot+1]
-	w.Store(v | w.Load()&touched)
+	w.Store(v | w.Load()&marks)
 }
 
 // pool is the pool that a value's row is from.
