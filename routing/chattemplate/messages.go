@@ -11,11 +11,19 @@ import (
 const billingHeader = "x-anthropic-billing-header"
 
 // conversation makes the messages that vLLM hands to a template: parse_chat_messages
-// of its renderers/chat_utils.py. Messages that need no change stay as they are.
+// of its renderers/chat_utils.py. Messages that need no change stay as they are,
+// and so does their list when none of them does.
 func (w *Worker) conversation(messages value.Value, parts bool) (value.Value, Reason) {
+	first := 0 // that changes
+	for !parts && first < messages.Len() && unchanged(messages.Index(first)) {
+		first++
+	}
+	if first == messages.Len() {
+		return messages, ""
+	}
 	out := w.mem.NewList(messages.Len())
 	for i, m := range messages.Items() {
-		if !parts && unchanged(m) {
+		if i < first || i > first && !parts && unchanged(m) {
 			w.mem.Add(out, m)
 			continue
 		}

@@ -38,7 +38,7 @@ func (w *Worker) templateChat(c *chat) Reason {
 	if reason != "" {
 		return reason
 	}
-	if !t.developer {
+	if !t.developer && !messages.Same(c.messages) {
 		merged := w.withoutDevelopers(messages)
 		if len(w.media) > 0 && !merged.Same(messages) {
 			return ReasonMultimodal // the media lie elsewhere now

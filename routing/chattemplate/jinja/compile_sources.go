@@ -54,9 +54,12 @@ func (s *source) get(r *run) value.Value {
 		return v.Get(s.attr.name)
 	case s.item:
 		return r.item(*v, s.key, s.attr)
-	default:
-		return r.getattr(*v, s.attr)
+	case s.attr.loop != noField:
+		if state, ok := v.Ext().(*loopState); ok {
+			return r.loopField(state, s.attr.loop)
+		}
 	}
+	return r.getattr(*v, s.attr)
 }
 
 // sourceExpr makes an expression of a source.

@@ -103,6 +103,9 @@ func (c *compiler) ifChain(n *node, at place) stmt {
 		bodies = append(bodies, c.body(e.body, at))
 	}
 	otherwise := c.body(n.other, at)
+	if len(tests) == 1 {
+		return ifOnce(tests[0], bodies[0], otherwise)
+	}
 	return func(r *run) flow {
 		for i, test := range tests {
 			holds := test(r)
@@ -114,6 +117,21 @@ func (c *compiler) ifChain(n *node, at place) stmt {
 			}
 		}
 		return otherwise(r)
+	}
+}
+
+// ifOnce is an if without elif.
+func ifOnce(test func(*run) bool, yes, no stmt) stmt {
+	return func(r *run) flow {
+		holds := test(r)
+		switch {
+		case !r.spend(1):
+			return stop
+		case holds:
+			return yes(r)
+		default:
+			return no(r)
+		}
 	}
 }
 
