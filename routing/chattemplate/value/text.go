@@ -50,31 +50,8 @@ func (p *parser) unescape(dst, src []byte, escape int) int {
 	n := copy(dst, src[:escape])
 	i := escape
 	for {
-		for i <= len(src)-2*word && n <= len(dst)-2*word {
-			one, two := binary.LittleEndian.Uint64(src[i:]), binary.LittleEndian.Uint64(src[i+word:])
-			binary.LittleEndian.PutUint64(dst[n:], one)
-			binary.LittleEndian.PutUint64(dst[n+word:], two)
-			found := special(one)
-			if found|special(two) == 0 {
-				i, n = i+2*word, n+2*word
-				continue
-			}
-			if found == 0 {
-				i, n = i+word, n+word
-				found = special(two)
-			}
-			at := bits.TrailingZeros64(found) / 8
-			i, n = i+at, n+at
-			if i+1 >= len(src) || n >= len(dst) || src[i] == '"' {
-				break
-			}
-			plain := plainEscapes[src[i+1]]
-			if plain == 0 {
-				break
-			}
-			dst[n] = plain
-			i, n = i+2, n+1
-		}
+		read, written := plainly(dst[n:], src[i:])
+		i, n = i+read, n+written
 		switch c := src[i:]; {
 		case len(c) == 0:
 			p.fail(ErrSyntax)
@@ -93,6 +70,37 @@ func (p *parser) unescape(dst, src []byte, escape int) int {
 			i, n = i+used, n+size
 		}
 	}
+}
+
+// plainly copies src to dst, without the escapes of one letter, up to what is none of
+// these: a quote, another escape, or the last bytes.
+func plainly(dst, src []byte) (i, n int) {
+	for i <= len(src)-2*word && n <= len(dst)-2*word {
+		one, two := binary.LittleEndian.Uint64(src[i:]), binary.LittleEndian.Uint64(src[i+word:])
+		binary.LittleEndian.PutUint64(dst[n:], one)
+		binary.LittleEndian.PutUint64(dst[n+word:], two)
+		found := special(one)
+		if found|special(two) == 0 {
+			i, n = i+2*word, n+2*word
+			continue
+		}
+		if found == 0 {
+			i, n = i+word, n+word
+			found = special(two)
+		}
+		at := bits.TrailingZeros64(found) / 8
+		i, n = i+at, n+at
+		if i+1 >= len(src) || n >= len(dst) || src[i] == '"' {
+			break
+		}
+		plain := plainEscapes[src[i+1]]
+		if plain == 0 {
+			break
+		}
+		dst[n] = plain
+		i, n = i+2, n+1
+	}
+	return i, n
 }
 
 // escape writes what the escape at the start of src stands for; used is 0 after an
