@@ -8,7 +8,7 @@ import (
 )
 
 func TestLookupsAndWarmUpdatesDoNotAllocate(t *testing.T) {
-	if raceSlack > 0 {
+	if raceDetector {
 		t.Skip("the race detector makes sync.Pool forget")
 	}
 	x := filled(t, 100, 20_000)
@@ -41,8 +41,11 @@ func TestLookupsAndWarmUpdatesDoNotAllocate(t *testing.T) {
 // rows once there are many keys.
 func TestPairTakesAtMost48Bytes(t *testing.T) {
 	t.Parallel()
-	for _, fleet := range []int{1, 16, 64, 300, 1000} {
-		for _, holders := range []int{1, 2, 3, 4, 8, 16, 32, 64, 300, 1000} {
+	if raceDetector {
+		t.Skip("millions of updates from one goroutine")
+	}
+	for _, fleet := range []int{1, 64, 300, 1000} {
+		for _, holders := range []int{1, 2, 3, 4, 8, 16, 17, 32, 33, 64, 300} {
 			if holders > fleet {
 				continue
 			}
@@ -50,7 +53,7 @@ func TestPairTakesAtMost48Bytes(t *testing.T) {
 			for i := range fleet {
 				join(t, x, replicaID(i), 1, ModePrecise)
 			}
-			keys := randomKeys(rand.New(rand.NewPCG(2, 2)), max(20_000, 400_000/holders))
+			keys := randomKeys(rand.New(rand.NewPCG(2, 2)), max(12_000, 200_000/holders))
 			worst, small := 0.0, x.Stats().Bytes
 			for part := keys; len(part) > 0; part = part[len(part)/20+1:] {
 				for i := range holders {
@@ -77,7 +80,7 @@ func TestPairTakesAtMost48Bytes(t *testing.T) {
 // holes, and who lost entries is marked.
 func TestEvictionForgetsAndInventsNothing(t *testing.T) {
 	t.Parallel()
-	for _, replicas := range []int{2, 30, 150} {
+	for _, replicas := range []int{2, 30, 100} {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(uint64(replicas), 3))
@@ -85,7 +88,7 @@ func TestEvictionForgetsAndInventsNothing(t *testing.T) {
 			d.oneMode = true
 			ballast := randomKeys(rng, 100_000)
 			for n := range 40 {
-				for range 200 {
+				for range 100 {
 					d.step()
 				}
 				at := n % 20 * 5000

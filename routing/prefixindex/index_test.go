@@ -212,8 +212,13 @@ func TestKeyZeroIsAKey(t *testing.T) {
 func TestOptionsThatCannotHoldAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, o := range []Options{
-		{MaxBytes: 1 << 19}, {MaxBytes: 2 << 20, MaxPredictions: 1 << 20},
-		{MaxReplicas: -1}, {MaxReplicas: 4096}, {PreciseTTL: -1}, {PredictedTTL: -1}, {MaxPredictions: -1},
+		{MaxBytes: 1 << 19},
+		{MaxBytes: 2 << 20, MaxPredictions: 1 << 20},
+		{MaxReplicas: -1},
+		{MaxReplicas: 4096},
+		{PreciseTTL: -1},
+		{PredictedTTL: -1},
+		{MaxPredictions: -1},
 	} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%+v is taken", o)

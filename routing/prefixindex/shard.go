@@ -82,12 +82,12 @@ func (s *shard) settle(l *life, c change, from, to record) {
 	case to.empty():
 		s.pairs--
 	}
-	if from.predicted() && !to.predicted() {
-		if c == changeStore {
-			s.index.confirmed.Add(1)
-		} else if c == changeExpire {
-			s.index.expired.Add(1)
-		}
+	switch {
+	case !from.predicted() || to.predicted():
+	case c == changeStore:
+		s.index.confirmed.Add(1)
+	case c == changeExpire:
+		s.index.expired.Add(1)
 	}
 }
 

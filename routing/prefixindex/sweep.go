@@ -1,6 +1,9 @@
 package prefixindex
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // sweep is a pass over all shards that clears the ordinals that were dead as it began.
 type sweep struct {
@@ -41,12 +44,7 @@ func (x *Index) sweepSome(slots int) (more bool) {
 	}
 	*w = sweep{}
 	x.turn(ordinalSweeping, ordinalFree)
-	for _, state := range x.ordinals {
-		if state == ordinalDead {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(x.ordinals, ordinalDead)
 }
 
 // turn moves all ordinals from one state to the next and reports whether there was any.
