@@ -3,6 +3,8 @@ package chattemplate
 import (
 	"testing"
 	"time"
+
+	"penstock/routing/chattemplate/jinja"
 )
 
 const showAll = `M={{ messages | tojson }} T={{ tools | tojson }} G={{ add_generation_prompt }} E={{ reasoning_effort }} K={{ enable_thinking }} H={{ thinking }} C={{ custom }}`
@@ -62,23 +64,30 @@ func TestPromptsAreThoseOfSGLang(t *testing.T) {
 	f("input_ids", "", showAll, `{`+hi+`,"input_ids":[1,2]}`, Exact, "")
 }
 
-// TestSGLangFindsTheFormatByText compares with jinja_template_utils.py.
-func TestSGLangFindsTheFormatByText(t *testing.T) {
+// TestSGLangFindsTheFormatOfContents compares with jinja_template_utils.py.
+func TestSGLangFindsTheFormatOfContents(t *testing.T) {
 	t.Parallel()
 	f := func(source string, want bool) {
 		t.Helper()
-		if got := sglangFormat([]byte(source)) != 0; got != want {
+		tpl := compile([]byte(source))
+		if tpl.err != nil {
+			t.Fatal(tpl.err)
+		}
+		if got := tpl.sglang == jinja.FormatParts; got != want {
 			t.Errorf("%s: got %t, want %t", source, got, want)
 		}
 	}
-	f("{% for c in message.content %}", true)
-	f("{%- for c in message['content'] -%}", true)
-	f(`{% for c in msg["content"] | list %}`, true)
-	f("{% for c in m.content if c %}", true)
-	f("{% for c in content %}", false)
-	f("{% for c in turn.content %}", false)
-	f("{% for c in message.content.split('x') %}", false)
-	f("{% for c in message.content or [] %}", false)
+	f("{% for c in message.content %}{% endfor %}", true)
+	f("{%- for c in message['content'] -%}{% endfor %}", true)
+	f(`{% for c in msg["content"] | list %}{% endfor %}`, true)
+	f("{% for c in m.content if c %}{% endfor %}", true)
+	f("{% for c in content %}{% endfor %}", false)
+	f("{% for c in turn.content %}{% endfor %}", false)
+	f("{% for c in message.content.split('x') %}{% endfor %}", false)
+	f("{% for c in message.content or [] %}{% endfor %}", false)
+	f("{% for c in (message.content or []) %}{% endfor %}", false)
+	f("{# for c in message.content #}", false)
+	f("{% for c in message.content[1:] %}{% endfor %}", true)
 	f("{{ message.content }} vision", true)
 }
 

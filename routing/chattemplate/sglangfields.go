@@ -1,8 +1,6 @@
 package chattemplate
 
 import (
-	"regexp"
-
 	"penstock/routing/chattemplate/jinja"
 	"penstock/routing/chattemplate/value"
 )
@@ -187,20 +185,4 @@ func (w *Worker) sglangParts(t *template) bool {
 	default:
 		return t.sglang == jinja.FormatParts
 	}
-}
-
-// sglangFormat finds the format by the template's text.
-func sglangFormat(source []byte) jinja.Format {
-	media := regexp.MustCompile(`image|audio|video|vision`)
-	loop := regexp.MustCompile(`\bfor\s+[\w\s,()]+\s+in\s+\(?\s*(?:message|msg|m)\s*(?:\.\s*content\b|\[\s*['"]content['"]\s*\])\s*(.)`)
-	if media.Match(source) {
-		return jinja.FormatParts
-	}
-	for _, m := range loop.FindAllSubmatch(source, -1) {
-		switch m[1][0] {
-		case '%', '-', '+', '|', 'i', ')', '[':
-			return jinja.FormatParts
-		}
-	}
-	return jinja.FormatString
 }

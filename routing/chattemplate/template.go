@@ -24,13 +24,12 @@ type template struct {
 func compile(source []byte) *template {
 	t := &template{
 		clock:      tellsTime(source),
-		sglang:     sglangFormat(source),
 		developer:  bytes.Contains(source, []byte(`"developer"`)) || bytes.Contains(source, []byte(`'developer'`)),
 		generation: bytes.Contains(source, []byte("endgeneration")),
 		content:    bytes.Contains(source, []byte("content")),
 	}
 	if t.compiled, t.err = jinja.Compile(string(source)); t.err == nil {
-		t.format = t.compiled.ContentFormat()
+		t.format, t.sglang = t.compiled.ContentFormat(), t.compiled.SGLangContentFormat()
 	}
 	return t
 }
