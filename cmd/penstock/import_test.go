@@ -250,7 +250,7 @@ func TestReservedPackages(t *testing.T) {
 // pure are the packages without I/O, clock and randomness of their own, so that
 // the same code runs live, in virtual time and under fuzz.
 var pure = []string{
-	"routing", "routing/keys", "routing/prefixindex", "routing/kvevents",
+	"routing", "routing/internal/gmac", "routing/internal/lru", "routing/keys", "routing/prefixindex", "routing/kvevents",
 	"routing/chattemplate", "routing/chattemplate/value", "routing/chattemplate/jinja",
 	"routing/chattemplate/harmony", "routing/chattemplate/deepseek",
 	"routing/tokenizer/internal/unidata", "routing/tokenizer/internal/split", "routing/tokenizer/internal/bpe",

@@ -13,11 +13,8 @@
 // and the ids that do not fill a block yet. A lookup tags the text of the whole
 // prompt, looks for the last place that is known and tokenizes what follows it.
 //
-// Clients choose the text, so a tag must not be forgeable: it is GMAC (AES-GCM over
-// authenticated data alone) under a key drawn for the process, a universal hash with a
-// proven bound: two different texts of n bytes collide with probability n/2^131,
-// whatever the client knows, because tags never leave the process. The nonce is
-// constant for the same reason: nothing encrypted is ever shown to anybody.
+// Clients choose the text, so a tag must not be forgeable: it is GMAC under a key drawn
+// for the process (package gmac).
 //
 // Namespaces keep tenants with a salt apart in the memo as they do in the index, so
 // that one cannot learn from the time of an answer what another has asked.

@@ -3,6 +3,7 @@ package keys
 import (
 	"fmt"
 
+	"penstock/routing/internal/gmac"
 	"penstock/routing/tokenizer"
 )
 
@@ -23,7 +24,7 @@ const maxBlockSize = 4096
 type Keyer struct {
 	encoders  func() encoder
 	blockSize int
-	tags      tagger
+	tags      gmac.Key
 	memo      *memo // nil: off
 }
 
@@ -49,7 +50,7 @@ func newKeyer(encoders func() encoder, o Options) (*Keyer, error) {
 		return k, nil
 	}
 	var err error
-	if k.tags, err = newTagger(o.Secret); err != nil {
+	if k.tags, err = gmac.New(o.Secret); err != nil {
 		return nil, err
 	}
 	k.memo = newMemo(o.MemoBytes)

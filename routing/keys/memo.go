@@ -1,6 +1,10 @@
 package keys
 
-import "sync"
+import (
+	"sync"
+
+	"penstock/routing/internal/lru"
+)
 
 // memo remembers places of texts by their tags, up to a number of bytes; the least
 // recently used go first. It is split into shards, so that no lock is everybody's.
@@ -11,17 +15,14 @@ type memo struct {
 const shardCount = 64
 
 // place is what is known about the text up to a boundary. It is immutable once in the
-// memo, but for the links of its shard's list.
+// memo.
 type place struct {
-	at     tag
 	before tag      // the place before it, where blocks begin
 	first  bool     // there is none before it
 	parent uint64   // chain state: key of the last full block
 	tail   []uint32 // ids that do not fill a block yet
 	blocks []uint64 // keys of the blocks that ended since before
 	tokens int      // of the whole text up to here
-
-	newer, older *place
 }
 
 // placeBytes is what a place takes beside its slices: itself, its map entry and the
@@ -34,11 +35,7 @@ func (p *place) bytes() int64 {
 
 type shard struct {
 	mu     sync.Mutex // guards all below
-	places map[tag]*place
-	newest *place
-	oldest *place
-	bytes  int64
-	limit  int64
+	places *lru.Cache[tag, place]
 
 	_ [64]byte // keeps neighbours off one cache line
 }
@@ -46,8 +43,7 @@ type shard struct {
 func newMemo(bytes int64) *memo {
 	m := &memo{}
 	for i := range m.shards {
-		m.shards[i].places = make(map[tag]*place)
-		m.shards[i].limit = bytes / shardCount
+		m.shards[i].places = lru.New[tag, place](bytes / shardCount)
 	}
 	return m
 }
@@ -60,60 +56,15 @@ func (m *memo) get(t tag) *place {
 	s := m.shard(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.places[t]
-	if p != nil && s.newest != p {
-		s.unlink(p)
-		s.link(p)
-	}
-	return p
+	return s.places.Get(t)
 }
 
-// put remembers a place; one that is there already stays.
-func (m *memo) put(p *place) {
-	s := m.shard(p.at)
-	size := p.bytes()
+// put remembers the place with a tag; one that is there already stays.
+func (m *memo) put(t tag, p place) {
+	s := m.shard(t)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.places[p.at] != nil || size > s.limit {
-		return
-	}
-	s.places[p.at] = p
-	s.link(p)
-	s.bytes += size
-	for s.bytes > s.limit {
-		s.drop(s.oldest)
-	}
-}
-
-// drop forgets a place; mu is held.
-func (s *shard) drop(p *place) {
-	s.unlink(p)
-	delete(s.places, p.at)
-	s.bytes -= p.bytes()
-}
-
-func (s *shard) link(p *place) {
-	p.older, p.newer = s.newest, nil
-	if s.newest != nil {
-		s.newest.newer = p
-	}
-	s.newest = p
-	if s.oldest == nil {
-		s.oldest = p
-	}
-}
-
-func (s *shard) unlink(p *place) {
-	if p.newer != nil {
-		p.newer.older = p.older
-	} else {
-		s.newest = p.older
-	}
-	if p.older != nil {
-		p.older.newer = p.newer
-	} else {
-		s.oldest = p.newer
-	}
+	s.places.Put(t, p, p.bytes())
 }
 
 // size is the number of places and their bytes.
@@ -121,8 +72,8 @@ func (m *memo) size() (places int, bytes int64) {
 	for i := range m.shards {
 		s := &m.shards[i]
 		s.mu.Lock()
-		places += len(s.places)
-		bytes += s.bytes
+		places += s.places.Len()
+		bytes += s.places.Bytes()
 		s.mu.Unlock()
 	}
 	return places, bytes

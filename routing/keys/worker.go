@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"penstock/routing/chattemplate"
+	"penstock/routing/internal/gmac"
 	"penstock/routing/tokenizer"
 )
 
@@ -15,7 +16,7 @@ type Worker struct {
 
 	k       *Keyer
 	encoder encoder
-	scratch scratch
+	scratch gmac.Scratch
 	ends    []int
 	cuts    []cut
 	lineage []*place
@@ -102,7 +103,7 @@ func (w *Worker) cutUp(p *chattemplate.Part, namespace uint64) {
 		if end-last < minSpacing {
 			continue
 		}
-		t = w.k.tags.next(&w.scratch, t, p.Text[last:end])
+		t = w.k.tags.Next(&w.scratch, t, p.Text[last:end])
 		w.cuts = append(w.cuts, cut{end, t})
 		last = end
 	}
@@ -189,8 +190,8 @@ func (w *Worker) text(text []byte, m tokenizer.Mode, offset int, dst *Keys) erro
 
 // remember puts the place that the chain has just come to into the memo.
 func (w *Worker) remember(t tag, at position, blocks int) {
-	w.k.memo.put(&place{
-		at: t, before: at.before, first: at.offset == 0,
+	w.k.memo.put(t, place{
+		before: at.before, first: at.offset == 0,
 		parent: w.chain.parent, tokens: w.chain.tokens,
 		tail: slices.Clone(w.chain.tail), blocks: slices.Clone(w.chain.blocks[blocks:]),
 	})
