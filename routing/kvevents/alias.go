@@ -19,6 +19,7 @@ func (c *counts) add(t Tier) (first bool) {
 		return up(&c.disk)
 	case TierRemote:
 		return up(&c.remote)
+	case TierUnknown: // filtered out before
 	}
 	return false
 }
@@ -34,6 +35,7 @@ func (c *counts) sub(t Tier) (last bool) {
 		return down(&c.disk)
 	case TierRemote:
 		return down(&c.remote)
+	case TierUnknown: // filtered out before
 	}
 	return false
 }
@@ -49,6 +51,7 @@ func (c *counts) of(t Tier) int {
 		return int(c.disk)
 	case TierRemote:
 		return int(c.remote)
+	case TierUnknown: // nothing is
 	}
 	return 0
 }

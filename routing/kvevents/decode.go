@@ -206,6 +206,7 @@ func (b *Batch) positions(r *reader, e *pending) {
 		at = storedFields
 	case KindRemoved:
 		at = removedFields
+	default: // no field has a meaning
 	}
 	for i := 1; i < n && !r.bad; i++ {
 		f := fieldOther
@@ -281,9 +282,10 @@ func (r *reader) hash() uint64 {
 		return v
 	case kindString, kindBinary:
 		return hashOf(r.bytes())
+	default:
+		r.skip()
+		return 0
 	}
-	r.skip()
-	return 0
 }
 
 func hashOf(digest []byte) uint64 {

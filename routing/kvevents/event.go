@@ -12,9 +12,6 @@ const (
 	TierRemote              // in a store shared between hosts
 )
 
-// tiers is the number of tiers that blocks are counted in.
-const tiers = int(TierRemote)
-
 // String is the name of a tier, as in labels of metrics.
 func (t Tier) String() string {
 	switch t {
@@ -26,6 +23,7 @@ func (t Tier) String() string {
 		return "disk"
 	case TierRemote:
 		return "remote"
+	case TierUnknown:
 	}
 	return "unknown"
 }

@@ -1,5 +1,7 @@
 package kvevents
 
+import "bytes"
+
 // readExtras says of each block whether its tokens and what it follows are all that it
 // depends on. vLLM tells, in this order: the adapter's name, a pair of identifier and
 // offset for each image or the like, the cache salt in the first block of a prompt, and
@@ -57,14 +59,15 @@ func (r *reader) knownKey(e *pending, root bool) bool {
 			}
 		}
 		return n == 2 && len(tag) > 0 && len(value) > 0 && e.names(tag, value, root)
+	default:
+		r.skip()
+		return false
 	}
-	r.skip()
-	return false
 }
 
 // names takes a string that may name the adapter or the salt; tag says which, if told.
 func (e *pending) names(tag, value []byte, root bool) bool {
-	adapter := len(e.Adapter) > 0 && string(value) == string(e.Adapter)
+	adapter := len(e.Adapter) > 0 && bytes.Equal(value, e.Adapter)
 	switch string(tag) {
 	case "":
 		if adapter {
@@ -77,7 +80,7 @@ func (e *pending) names(tag, value []byte, root bool) bool {
 		return false
 	}
 	if !root || len(e.Salt) > 0 {
-		return root && string(value) == string(e.Salt)
+		return root && bytes.Equal(value, e.Salt)
 	}
 	e.Salt = value
 	return true

@@ -74,6 +74,7 @@ func (p Picture) String() string {
 		return "lacking"
 	case Doubtful:
 		return "doubtful"
+	case Unheard:
 	}
 	return "unheard"
 }

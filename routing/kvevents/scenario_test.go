@@ -3,6 +3,7 @@ package kvevents
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -83,7 +84,6 @@ type scenario struct {
 	out    strings.Builder
 	names  map[uint64]string // of keys
 	blocks [][]uint32        // all that were ever stored
-	now    float64
 }
 
 func (s *scenario) command(line string) string {
@@ -205,14 +205,11 @@ func (s *scenario) show(what string, list []uint64) {
 
 // nameAll names what follows the keys with names.
 func (s *scenario) nameAll() {
-	known := map[uint64]string{}
-	for k, name := range s.names {
-		known[k] = name
-	}
+	known := maps.Clone(s.names)
 	for k, name := range known {
 		for _, block := range s.blocks {
 			child := keys.Chain(k, block)
-			if s.names[child] == "" && strings.Count(name, "/") < 6 {
+			if s.names[child] == "" && strings.Count(name, "/") < 5 {
 				s.names[child] = name + "/" + strings.Trim(strings.ReplaceAll(fmt.Sprint(block), " ", "."), "[]")
 			}
 		}

@@ -118,8 +118,9 @@ func (p *Publisher) live(seq uint64, payload []byte) Ask {
 		case strangeBatch:
 			p.restart()
 			return p.askFor(false, 2)
+		case newLife:
+			p.restart()
 		}
-		p.restart()
 	}
 	missing := seq > p.life.next // before anything was heard, next is 0
 	if missing && p.options.Replay && !p.replay.stuck {

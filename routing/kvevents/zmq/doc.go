@@ -13,4 +13,11 @@
 // Run has one goroutine that holds the subscription and, while a replay is under way,
 // one for that. Both hand messages to Run itself, which alone calls the Handler; nothing
 // queues but two buffers of each. All have ended when Run returns.
+//
+// # Tests against real publishers
+//
+// live_test.go runs the publishers of vLLM and SGLang, and pyzmq alone, where it finds
+// them: .cache/e2e/vllm/bin/python with vllm, .cache/zmq/venv/bin/python with pyzmq,
+// msgspec and pydantic, and .cache/zmq/sglang/kv_events.py, which is
+// sglang/srt/disaggregation/kv_events.py of the sglang package. Without, it skips.
 package zmq

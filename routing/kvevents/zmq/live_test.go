@@ -63,7 +63,7 @@ type watched struct {
 }
 
 func (w *watched) check() {
-	if next, ok := w.p.Next(); ok && next == w.until {
+	if next, ok := w.p.Next(); ok && next == w.until && w.p.Picture() == kvevents.Complete {
 		w.until = 0
 		w.reach <- next
 	}
@@ -147,24 +147,27 @@ func followPublisher(t *testing.T, kind, python, source string) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
-		go func() { done <- s.Run(ctx, w) }()
-		defer func() { cancel(); <-done }()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_ = s.Run(ctx, w)
+		}()
+		stop := func() {
+			cancel()
+			<-done
+		}
+		defer stop()
 		then()
+		arrived := true
 		select {
 		case <-w.reach:
 		case <-time.After(60 * time.Second):
-			cancel()
-			<-done
-			done = make(chan error, 1)
-			done <- nil
-			next, _ := p.Next()
+			arrived = false
+		}
+		stop()
+		if next, _ := p.Next(); !arrived {
 			t.Fatalf("at %d, %v after a minute: %+v", next, p.Picture(), s.Stats())
 		}
-		cancel()
-		<-done
-		done = make(chan error, 1)
-		done <- nil
 		if p.Picture() != kvevents.Complete || !maps.Equal(index, want) {
 			t.Errorf("%v, %d blocks, want complete, %d", p.Picture(), len(index), len(want))
 		}

@@ -284,3 +284,50 @@ func TestOptionsAreChecked(t *testing.T) {
 	f(Options{Endpoint: "tcp://h:1", ReplayEndpoint: "x"}, "cannot use")
 	f(Options{Endpoint: "tcp://h:1", Idle: -1}, "negative")
 }
+
+// slow holds up Run until it is told to go on.
+type slow struct {
+	*heard
+	gate chan struct{}
+}
+
+func (s slow) Live(topic []byte, seq uint64, payload []byte) kvevents.Ask {
+	<-s.gate
+	return s.heard.Live(topic, seq, payload)
+}
+
+// A slow handler holds the publisher's socket up and not our memory: what it sends waits
+// in the sockets, and arrives whole.
+func TestSlowHandlerSlowsThePublisher(t *testing.T) {
+	t.Parallel()
+	const batches, size = 60, 512 << 10
+	sent := make(chan int, batches)
+	endpoint := listen(t, func(_ int, p fakePeer) {
+		if !p.publisher() {
+			return
+		}
+		for i := range batches {
+			p.publish(uint64(i), strings.Repeat("x", size))
+			sent <- i
+		}
+		p.wait()
+	})
+	h := slow{newHeard(), make(chan struct{})}
+	start(t, Options{Endpoint: endpoint}, h)
+	h.want(t, "connected")
+	// The publisher comes to a halt while nothing is taken.
+	for halted := false; !halted; {
+		select {
+		case <-sent:
+		case <-time.After(200 * time.Millisecond):
+			halted = true
+		}
+	}
+	close(h.gate)
+	for i := range batches {
+		line := <-h.lines
+		if want := "topic " + string('0'+rune(i)) + " "; !strings.HasPrefix(line, want) || len(line) < size {
+			t.Fatalf("heard %.20q, want %q", line, want)
+		}
+	}
+}
