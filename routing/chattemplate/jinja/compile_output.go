@@ -140,39 +140,47 @@ func (c *compiler) joined(n *node, at place) expr {
 	}
 	terms := c.terms(n, at)
 	return func(r *run) value.Value {
-		base, size := len(r.stack), 0
+		base, size := len(r.texts), 0
 		for i := range terms {
-			v := terms[i].value(r)
-			if !v.IsText() {
-				return r.sumOthers(base, v, terms[i+1:])
+			text := terms[i].text
+			if terms[i].kind != termText {
+				v := terms[i].value(r)
+				if !v.IsText() {
+					return r.sumOthers(base, v, terms[i+1:])
+				}
+				text = v.Bytes()
 			}
-			size += len(v.Bytes())
-			r.push(v)
+			size += len(text)
+			r.texts = append(r.texts, text)
 		}
 		t := r.text(size)
 		if r.err == nil {
 			n := 0
-			for _, v := range r.stack[base:] {
-				n += copy(t[n:], v.Bytes())
+			for _, text := range r.texts[base:] {
+				n += copy(t[n:], text)
 			}
 		}
-		r.pop(base)
+		r.dropTexts(base)
 		return value.NewString(t)
 	}
 }
 
-// sumOthers goes on with a sum of strings on the stack, of which v is none.
+// sumOthers goes on with a sum of texts since base, of which v is none.
 func (r *run) sumOthers(base int, v value.Value, terms []term) value.Value {
-	if before := r.stack[base:]; len(before) > 0 {
-		total := before[0]
+	if before := r.texts[base:]; len(before) > 0 {
+		total := value.NewString(before[0])
 		for _, s := range before[1:] {
-			total = r.sum(total, s)
+			total = r.sum(total, value.NewString(s))
 		}
 		v = r.sum(total, v)
 	}
-	v = r.sumFrom(v, terms)
-	r.pop(base)
-	return v
+	r.dropTexts(base)
+	return r.sumFrom(v, terms)
+}
+
+func (r *run) dropTexts(base int) {
+	clear(r.texts[base:])
+	r.texts = r.texts[:base]
 }
 
 // print writes str(v).

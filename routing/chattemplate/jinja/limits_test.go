@@ -145,5 +145,31 @@ func TestRenderingAllocatesNothingWhenWarm(t *testing.T) {
 	}
 }
 
+func TestWritingJSONAllocatesNothingWhenWarm(t *testing.T) {
+	for _, source := range []string{`{{ x | tojson }}`, `{% set y = x | tojson(ensure_ascii=false) %}`, `{% for c in x.l %}{{ c | tojson }}{{ loop.index }}{% endfor %}`} {
+		tpl, err := Compile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var made value.Memory
+		v, err := made.Parse([]byte(`{"x":{"name":"f","arguments":{"a":[1,2.5,true,null,"b\n\"c"],"d":{}},"l":[1,{"e":12345678901}]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var env Env
+		var out []byte
+		render := func() {
+			env.Memory.Reset()
+			if out, err = env.Render(out[:0], tpl, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		render()
+		if n := testing.AllocsPerRun(50, render); n > 0 {
+			t.Errorf("%s: %v allocations", source, n)
+		}
+	}
+}
+
 // jsonErrors are what the variables of a rendering may be refused for.
 var jsonErrors = []error{value.ErrSyntax, value.ErrDepth, value.ErrSurrogate}

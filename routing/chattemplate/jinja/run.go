@@ -58,6 +58,7 @@ type run struct {
 
 	stack []value.Value // arguments being passed
 	names []string      // of the keyword arguments among them
+	texts [][]byte      // terms of the sums being worked out
 	free  []*frame
 	loops []*loopState // that no value refers to any more
 	made  int          // of loops, how many this rendering uses

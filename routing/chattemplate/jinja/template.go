@@ -133,7 +133,8 @@ const keepLoops = 1024
 func (r *run) release() {
 	clear(r.globals)
 	clear(r.stack[:cap(r.stack)])
-	r.stack, r.names = r.stack[:0], r.names[:0]
+	clear(r.texts[:cap(r.texts)])
+	r.stack, r.names, r.texts = r.stack[:0], r.names[:0], r.texts[:0]
 	for _, f := range r.free {
 		clear(f.slots[:cap(f.slots)])
 		f.up = nil

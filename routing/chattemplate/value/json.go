@@ -44,7 +44,7 @@ const (
 
 // writer writes JSON; it stops at its first error.
 type writer struct {
-	*Style
+	Style
 	dst []byte
 	err error
 }
@@ -53,14 +53,14 @@ type writer struct {
 // JSON form, which is nothing that Parse made, is null.
 func (v Value) AppendJSON(dst []byte) []byte {
 	style := Style{Item: []byte(", "), Key: []byte(": ")}
-	w := writer{Style: &style, dst: dst}
+	w := writer{Style: style, dst: dst}
 	w.value(&v, 0)
 	return w.dst
 }
 
 // AppendStyled writes v as Python's json.dumps does.
 func (v Value) AppendStyled(dst []byte, style *Style) ([]byte, error) {
-	w := writer{Style: style, dst: dst}
+	w := writer{Style: *style, dst: dst}
 	w.value(&v, 0)
 	return w.dst, w.err
 }
@@ -85,32 +85,32 @@ func (w *writer) value(v *Value, depth int) {
 		w.fail(ErrNotJSON)
 		w.dst = append(w.dst, "null"...)
 	default:
-		w.dst = append(w.dst, w.scalar(v)...)
+		w.dst = v.appendScalar(w.dst)
 	}
 	if w.Limit > 0 && len(w.dst) > w.Limit {
 		w.fail(ErrTooLarge)
 	}
 }
 
-// scalar is the JSON form of None, a Bool or a Float.
-func (w *writer) scalar(v *Value) []byte {
+// appendScalar writes the JSON form of None, a Bool or a Float.
+func (v *Value) appendScalar(dst []byte) []byte {
 	switch {
 	case v.kind == None:
-		return []byte("null")
+		return append(dst, "null"...)
 	case v.kind == Bool && v.small != 0:
-		return []byte("true")
+		return append(dst, "true"...)
 	case v.kind == Bool:
-		return []byte("false")
+		return append(dst, "false"...)
 	}
 	switch f := v.Float64(); {
 	case math.IsNaN(f):
-		return []byte("NaN")
+		return append(dst, "NaN"...)
 	case math.IsInf(f, 1):
-		return []byte("Infinity")
+		return append(dst, "Infinity"...)
 	case math.IsInf(f, -1):
-		return []byte("-Infinity")
+		return append(dst, "-Infinity"...)
 	default:
-		return AppendFloat(nil, f)
+		return AppendFloat(dst, f)
 	}
 }
 
@@ -194,7 +194,7 @@ func (w *writer) key(k *Value) {
 	case Int:
 		w.dst = append(k.AppendNumber(append(w.dst, '"')), '"')
 	case None, Bool, Float:
-		w.dst = append(append(append(w.dst, '"'), w.scalar(k)...), '"')
+		w.dst = append(k.appendScalar(append(w.dst, '"')), '"')
 	default:
 		w.fail(ErrNotJSON)
 	}
