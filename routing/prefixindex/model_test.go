@@ -406,7 +406,7 @@ func TestIndexAgreesWithThePlainModel(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(uint64(replicas), 2))
 			d := newDriver(t, Options{MaxBytes: 16 << 20, PreciseTTL: time.Second, PredictedTTL: 3 * time.Second}, replicas, rng)
-			for range 150 - replicas {
+			for range (150 - replicas) / patience {
 				for range 20 + replicas/2 {
 					d.step()
 				}

@@ -108,12 +108,15 @@ func (s *shard) setMapped(key uint64, row []atomic.Uint64, r record) {
 }
 
 func (s *shard) setExtra(e extra, n int) {
-	switch {
-	case n > 0 && s.bytes()+extraBytes <= s.limit:
+	if n <= 0 {
+		if len(s.extras) > 0 {
+			delete(s.extras, e)
+		}
+		return
+	}
+	// A new one may find no room: then the block is removed early, never late.
+	if _, is := s.extras[e]; is || s.bytes()+extraBytes <= s.limit {
 		s.extras[e] = uint8(n)
-	case n > 0: // no room: the block is removed early
-	case len(s.extras) > 0:
-		delete(s.extras, e)
 	}
 }
 

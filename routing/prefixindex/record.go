@@ -43,7 +43,6 @@ const (
 	changeRemove
 	changePredict
 	changeExpire // a prediction is due: cleared, or put off if renewed
-	changeErase
 )
 
 // after is the record that a change leaves.
@@ -69,8 +68,6 @@ func (r record) after(c change, t Tier, m Mode) record {
 			return r &^ renewedBit
 		}
 		return r &^ predictedBit
-	case changeErase:
-		return r & ordinalMask
 	}
 	panic("BUG: unknown change")
 }
