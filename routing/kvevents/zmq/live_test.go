@@ -185,6 +185,18 @@ func followPublisher(t *testing.T, kind, python, source string) {
 	if got := p.Count(kvevents.Restarts); got != restarts {
 		t.Errorf("restarts %d, want %d", got, restarts)
 	}
+	// An idle one answers pings.
+	o.Idle = 5 * time.Millisecond
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	_ = s.Run(ctx, w)
+	cancel()
+	if got := s.Stats(); got.Connects != 1 || got.Failures != 0 {
+		t.Errorf("idle: %+v", got)
+	}
 	kill()
 	w.until = later
 	reached(w, o, expected(7, later), func() { begin(7, later) })
