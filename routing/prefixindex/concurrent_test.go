@@ -143,3 +143,38 @@ func TestReaderAlwaysFindsWhatStays(t *testing.T) {
 	done.Store(true)
 	readers.Wait()
 }
+
+// A lookup that found a row which then went to another key begins again, and can tell by
+// the header if that happens while it reads.
+func TestRowThatWasGivenAwayIsNotRead(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t, Options{MaxReplicas: 8, MaxBytes: 1<<20 + 24*8, MaxPredictions: 8}) // one shard
+	for i := range 4 {
+		join(t, x, replicaID(i), 1, ModePrecise)
+	}
+	both := func(a Action, key uint64, first, second int) {
+		for _, i := range []int{first, second} {
+			x.Apply(replicaID(i), 1, []Op{{a, TierDevice, []uint64{key}}})
+		}
+	}
+	both(ActionStored, 11, 0, 1)
+	c := new(lookup)
+	c.begin(x.roster.Load())
+	f := x.locate(11)
+	if same, ok := c.load(&f, false); same || !ok || c.set[0] != 1<<0|1<<1 {
+		t.Fatalf("ordinals %b have the block", c.set[0])
+	}
+	row := f.table.row(f.value)
+	header := row[0].Load()
+	both(ActionRemoved, 11, 0, 1)
+	both(ActionStored, 12, 2, 3)
+	if g := x.locate(12); &g.table.row(g.value)[0] != &row[0] {
+		t.Fatal("the row is not used again")
+	}
+	if _, ok := c.load(&f, false); ok {
+		t.Error("the row of another key is read")
+	}
+	if row[0].Load() == header {
+		t.Error("a reader that is in the row cannot tell")
+	}
+}

@@ -225,3 +225,25 @@ func TestOptionsThatCannotHoldAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A batch that was under way as its replica ended must not reach whoever has the ordinal
+// next.
+func TestWriterOfAnEndedLifeWritesNothing(t *testing.T) {
+	t.Parallel()
+	x := newIndex(t, Options{MaxReplicas: 1})
+	join(t, x, "a", 1, ModePrecise)
+	late := x.roster.Load().life("a", 1)
+	x.Forget("a", 2)
+	for x.Sweep(100) {
+		continue
+	}
+	join(t, x, "b", 1, ModePrecise)
+	if next := x.roster.Load().life("b", 1); next.ordinal != late.ordinal {
+		t.Fatalf("ordinal %d is not used again", late.ordinal)
+	}
+	x.updateAll(late, chain4, changeStore, TierDevice)
+	want(t, x, chain4)
+	if s := x.Stats(); s.Ignored != 4 || s.Entries != 0 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -107,8 +107,9 @@ type Options struct {
 	// MaxBytes bounds the memory of the whole index. Default 256 MiB, at least 1 MiB
 	// beside what Predictions take (24 bytes each).
 	MaxBytes int64
-	// MaxReplicas bounds the ordinals: replicas, and lives not yet swept. Default and
-	// limit 4096. Memory follows the ordinals in use, not this.
+	// MaxReplicas bounds the replicas alive at once. Default and limit 4095. As many lives
+	// and one may wait for a sweep beside them, up to 4096 together. Memory follows the
+	// ordinals in use, not this.
 	MaxReplicas int
 	// MaxPredictions bounds the (block, replica) pairs that wait for expiry, in each of
 	// the two modes; beyond it the oldest expire early. Default MaxBytes/256.
