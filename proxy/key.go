@@ -20,6 +20,9 @@ func (x *exchange) key() error {
 		Tools: r.Value(scan.FieldTools).Of(x.ctx.Request.Body()), Prompt: x.rawPrompt(),
 	}
 	x.asked.Model, x.asked.Adapter = x.be.base(x.model)
+	if x.keyed {
+		x.asked.Caller = x.keyID
+	}
 	source.Key(&x.asked, &x.prompt)
 	x.count = x.prompt.Count()
 	if x.count.Origin.Counted() {

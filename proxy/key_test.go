@@ -24,8 +24,10 @@ const tiny = "../routing/keying/testdata/tiny"
 type countingEngine struct {
 	url   string
 	model *tokenizer.Model
+	chats *chattemplate.Renderer
 	extra box[int]    // prompt tokens told beyond those there are
 	body  box[string] // of the last completion
+	mute  box[bool]   // it does not tokenize
 }
 
 func newCountingEngine(t *testing.T) *countingEngine {
@@ -35,6 +37,13 @@ func newCountingEngine(t *testing.T) *countingEngine {
 		t.Fatal(err)
 	}
 	e := &countingEngine{model: m}
+	files, _, err := keying.Sources(tiny, "")
+	if err == nil {
+		e.chats, err = chattemplate.New(files, chattemplate.Profile{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	e.url = engine(t, e.serve)
 	return e
 }
@@ -42,18 +51,22 @@ func newCountingEngine(t *testing.T) *countingEngine {
 func (e *countingEngine) serve(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	var q struct {
-		Prompt  string `json:"prompt"`
-		Special *bool  `json:"add_special_tokens"`
-		Stream  bool   `json:"stream"`
+		Prompt   string          `json:"prompt"`
+		Messages json.RawMessage `json:"messages"`
+		Special  *bool           `json:"add_special_tokens"`
+		Stream   bool            `json:"stream"`
 	}
 	if json.Unmarshal(body, &q) != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	p := &chattemplate.Prompt{Parts: []chattemplate.Part{{Text: []byte(q.Prompt), AddSpecial: q.Special == nil || *q.Special}}}
+	if q.Messages != nil {
+		p = e.chats.NewWorker().Render(&chattemplate.Request{Kind: chattemplate.KindChat, Body: body})
+	}
 	ids, _ := keys.AppendIDs(nil, e.model.NewEncoder(), p)
 	switch {
-	case r.URL.Path == "/tokenize":
+	case r.URL.Path == "/tokenize" && !e.mute.get():
 		_ = json.NewEncoder(w).Encode(map[string]any{"tokens": ids})
 		return
 	case r.URL.Path != "/v1/completions":
@@ -119,11 +132,12 @@ func TestPromptIsCountedAsTheEngineCounts(t *testing.T) {
 func TestUsageThatDiffersTakesTheTokenizerOut(t *testing.T) {
 	t.Parallel()
 	e := newCountingEngine(t)
+	e.mute.set(true)
 	g, source := startKeyed(t, "budget: 0, path: "+tiny, "", e.url)
-	eventually(t, "parity", func() bool { return source.Status().Parity == keying.ParityPassed })
+	eventually(t, "a verdict", func() bool { return source.Status().Parity == keying.ParityUnsupported })
 	e.extra.set(1)
-	for range 5 {
-		if r := g.post("/v1/completions", completion("hello the water")); r.status != 200 {
+	for i := range 10 {
+		if r := g.post("/v1/completions", completion("hello the water"+strings.Repeat(" x", i))); r.status != 200 {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -131,7 +145,28 @@ func TestUsageThatDiffersTakesTheTokenizerOut(t *testing.T) {
 	if r := g.post("/v1/completions", completion(strings.Repeat("hello the water ", 20))); r.status != 200 {
 		t.Fatalf("%+v", r)
 	}
-	eventually(t, "keys over text", func() bool { return g.counter("penstock_keying_total", "bytes", "degraded") == 1 })
+	eventually(t, "keys over text", func() bool { return g.counter("penstock_keying_total", "bytes", "degraded") >= 1 })
+}
+
+// TestClientsCannotTakeTheTokenizerOut: usage that differs has the engines asked, and
+// what they say counts.
+func TestClientsCannotTakeTheTokenizerOut(t *testing.T) {
+	t.Parallel()
+	e := newCountingEngine(t)
+	g, source := startKeyed(t, "budget: 0, path: "+tiny, "", e.url)
+	eventually(t, "parity", func() bool { return source.Status().Parity == keying.ParityPassed })
+	e.extra.set(1)
+	asked := func() float64 { return g.counter("penstock_tokenizer_comparisons_total", "parity", "equal") }
+	before := asked()
+	for i := range 30 {
+		if r := g.post("/v1/completions", completion("hello the water"+strings.Repeat(" x", i))); r.status != 200 {
+			t.Fatalf("%+v", r)
+		}
+	}
+	eventually(t, "a fresh comparison", func() bool { return asked() > before })
+	if s := source.Status(); s.State != keying.StateReady {
+		t.Errorf("%+v", s)
+	}
 }
 
 func TestTokenizerThatCannotBeUsedFailsNoRequest(t *testing.T) {

@@ -76,7 +76,7 @@ type Tokenizer struct {
 	Reason        string `json:"reason,omitempty"`   // why keys are not exact
 	Detail        string `json:"detail,omitempty"`   // what the refusal or the last comparison said
 	Template      string `json:"template,omitempty"` // why chats cannot be rendered
-	Parity        string `json:"parity"`             // pending, passed, failed, unsupported, off
+	Parity        string `json:"parity"`             // pending, passed, unsupported_for_chats, failed, unsupported, off
 	Checked       string `json:"checked,omitempty"`  // last comparison with an engine, RFC 3339
 	Engine        string `json:"engine"`             // whose prompts are made; auto: not known yet
 	EngineVersion string `json:"engine_version"`     // empty: not known

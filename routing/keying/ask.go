@@ -2,6 +2,7 @@ package keying
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -59,11 +60,13 @@ const missingFor = time.Minute
 func (a *asker) put(ctx context.Context, r pools.Replica, secret configs.Secret, q *question) ([]uint32, error) {
 	answer, err := a.engine().PostJSON(ctx, r, secret, q.path, q.body)
 	switch {
+	case errors.Is(err, engine.ErrTooLarge):
+		return nil, errRefused
 	case err != nil:
 		return nil, err
 	case answer.OK():
 		return tokensIn(answer.Body)
-	case answer.Status == 404, answer.Status == 405, answer.Status == 501:
+	case lacksRoute(&answer):
 		return nil, errMissing
 	case answer.Status == 401, answer.Status == 403:
 		return nil, errGuarded
@@ -71,6 +74,22 @@ func (a *asker) put(ctx context.Context, r pools.Replica, secret configs.Secret,
 		return nil, errRefused
 	}
 	return nil, fmt.Errorf("cannot ask the engine: status %d", answer.Status)
+}
+
+// lacksRoute tells an engine without the route from one that does not know the
+// request's model, which answers 404 too, with an error object.
+func lacksRoute(a *engine.Answer) bool {
+	switch a.Status {
+	case 405, 501:
+		return true
+	case 404:
+		var said struct {
+			Error  json.RawMessage `json:"error"`
+			Object string          `json:"object"`
+		}
+		return json.Unmarshal(a.Body, &said) != nil || len(said.Error) == 0 && said.Object != "error"
+	}
+	return false
 }
 
 // any asks some replica, going through the ways to ask until one is answered.
@@ -159,16 +178,14 @@ func (s *Source) ask(ctx context.Context, j *job) {
 	switch {
 	case err == nil:
 		s.metrics.asked(askAnswered)
-		s.remote.judge(true)
+		s.remote.judge(j.of, true)
 	case errors.Is(err, errNotAsked), errors.Is(err, errGuarded):
-		// It will say so the next time too.
 		s.metrics.asked(askUnsupported)
-		s.remote.judge(false)
 	case errors.Is(err, errRefused), errors.Is(err, errNoTokens):
 		s.metrics.asked(askRefused)
 	default:
 		s.metrics.asked(askFailed)
-		s.remote.judge(false)
+		s.remote.judge(j.of, false)
 	}
 	s.remote.settle(j, ids)
 }

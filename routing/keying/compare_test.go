@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"penstock/configs"
+	"penstock/routing/chattemplate"
 )
 
 func TestParityPasses(t *testing.T) {
@@ -107,25 +108,37 @@ func TestReplicaThatIsReplacedUnseenIsComparedAgain(t *testing.T) {
 	})
 }
 
+// observe tells of n answers whose usage differs, of different prompts.
+func (b *bench) observe(r *Result, n int, caller func(i int) uint64) {
+	for i := range n {
+		c := r.Count()
+		c.prompt = uint64(i)
+		if caller != nil {
+			c.caller = caller(i)
+		}
+		b.source.Observe(c, int64(r.Tokens)+1)
+	}
+}
+
 func TestUsageThatDiffersDegradesAndGetsAnotherChance(t *testing.T) {
 	t.Parallel()
-	b := start(t, nil, newFakeEngine(t))
-	b.run(StateReady)
-	b.eventually("parity", func() bool { return b.source.Status().Parity == ParityPassed })
-	r := b.key(chat("hello there"))
-	for range 4 {
-		b.source.Observe(r.Count(), int64(r.Tokens)+1)
+	e := newFakeEngine(t)
+	for _, p := range []string{pathTokenize, pathRenderChat, pathRenderCompletions} {
+		e.lacks[p] = true
 	}
+	b := start(t, nil, e)
+	b.run(StateReady)
+	b.eventually("a verdict", func() bool { return b.source.Status().Parity == ParityUnsupported })
+	r := b.key(chat("hello there"))
+	b.observe(r, 4, nil)
 	for range 100 {
 		b.source.Observe(r.Count(), int64(r.Tokens))
 	}
-	for range 4 {
-		b.source.Observe(r.Count(), int64(r.Tokens)+1)
-	}
+	b.observe(r, 4, nil)
 	if b.source.Status().State != StateReady {
 		t.Fatal("few answers among many")
 	}
-	b.source.Observe(r.Count(), int64(r.Tokens)+1)
+	b.observe(r, 1, nil)
 	b.await(StateDegraded)
 	if d := b.source.Status().Detail; !strings.Contains(d, "the engine counted") {
 		t.Error(d)
@@ -137,6 +150,156 @@ func TestUsageThatDiffersDegradesAndGetsAnotherChance(t *testing.T) {
 		b.source.signal()
 		return b.source.Status().State == StateReady
 	})
+}
+
+// TestEnginesThatAgreeClearTheTokenizer: a client cannot take a tokenizer out of use.
+func TestEnginesThatAgreeClearTheTokenizer(t *testing.T) {
+	t.Parallel()
+	e := newFakeEngine(t)
+	b := start(t, nil, e)
+	b.run(StateReady)
+	b.eventually("parity", func() bool { return b.source.Status().Parity == ParityPassed })
+	r, asked := b.key(chat("hello there")), e.count(pathRenderChat)
+	b.observe(r, window, nil)
+	b.eventually("a fresh comparison", func() bool { return e.count(pathRenderChat) > asked })
+	b.eventually("a verdict", func() bool { return b.source.live.standing(4) == unsuspicious })
+	if s := b.source.Status(); s.State != StateReady {
+		t.Fatalf("%+v", s)
+	}
+	// It is not asked again and again, and less often the longer it goes on.
+	asked = e.count(pathRenderChat)
+	b.observe(r, window, nil)
+	b.source.mu.Lock()
+	raised := b.source.doubt.raised
+	b.source.mu.Unlock()
+	if raised || e.count(pathRenderChat) != asked {
+		t.Error("asked again at once")
+	}
+	// Engines that differ by now are believed.
+	e.set(func() { e.shift = 1 })
+	b.clock.add(retryDifferent)
+	b.observe(r, 1, nil)
+	b.await(StateDegraded)
+	if s := b.source.Status(); s.Parity != ParityFailed {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestOneCallerConvincesNobody(t *testing.T) {
+	t.Parallel()
+	one := func(uint64) uint64 { return 7 }
+	f := func(name string, answers int, different, caller, prompt func(uint64) uint64, want suspicion) {
+		t.Helper()
+		var a audit
+		got := unsuspicious
+		for i := range uint64(answers) {
+			got = a.note(observed{different: different(i) == 1, caller: caller(i), prompt: prompt(i)}, 4)
+		}
+		if got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	id := func(i uint64) uint64 { return i + 1 }
+	yes := func(uint64) uint64 { return 1 }
+	half := func(i uint64) uint64 { return i % 2 }
+	none := func(uint64) uint64 { return 0 }
+	f("one key, many prompts", 20, half, one, id, suspicious)
+	f("one key, nothing but differences", 20, yes, one, id, convincing)
+	f("one prompt", 20, yes, none, one, suspicious)
+	f("no keys, many prompts", 20, half, none, id, convincing)
+	f("many keys", 20, half, id, one, convincing)
+	f("few", 4, yes, none, id, unsuspicious)
+}
+
+func TestDoubtsCalmDown(t *testing.T) {
+	t.Parallel()
+	var d doubt
+	now := time.Unix(1e9, 0)
+	for range 5 {
+		d.settled(now)
+		now = d.next
+	}
+	if wait := d.next.Sub(d.last); wait != longestRetry && wait != retryDifferent<<4 {
+		t.Errorf("waits %v", wait)
+	}
+	now = d.last.Add(calm + time.Second)
+	d.settled(now)
+	if wait := d.next.Sub(now); wait != retryDifferent {
+		t.Errorf("waits %v after an hour of quiet", wait)
+	}
+}
+
+func TestWhatClientsDecideIsNotCompared(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil, newFakeEngine(t))
+	b.run(StateReady)
+	b.eventually("parity", func() bool { return b.source.Status().Parity == ParityPassed })
+	f := func(name string, want bool, change func(q *Request)) {
+		t.Helper()
+		q := chat("hello there")
+		change(q)
+		if r := b.key(q); r.Comparable != want || !r.Origin.Counted() {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	member := func(text string) func(*Request) {
+		return func(q *Request) { q.Body = []byte("{" + text + "," + string(q.Body[1:])) }
+	}
+	f("plain", true, func(*Request) {})
+	f("one answer", true, member(`"n":1`))
+	f("ids", false, func(q *Request) {
+		q.Kind, q.Body = chattemplate.KindCompletions, []byte(`{"prompt":[1,2,3,4,5]}`)
+	})
+	f("adapter", false, func(q *Request) { q.Adapter = "lora" })
+	f("several answers", false, member(`"n":2`))
+	f("echo", false, member(`"echo":true`))
+	f("truncated", false, member(`"truncate_prompt_tokens":3`))
+}
+
+func TestVersionsAreNumbers(t *testing.T) {
+	t.Parallel()
+	f := func(older, later string) {
+		t.Helper()
+		if !newer(later, older) || newer(older, later) || newer(later, later) {
+			t.Errorf("%s and %s", older, later)
+		}
+	}
+	f("", "0.1.0")
+	f("0.9.2", "0.10.0")
+	f("0.10.1", "0.11.0rc1")
+	f("0.5.10", "0.5.10.post1")
+	f("0.32.0", "1.0")
+	f("0.9.2.dev1+g12ab", "0.10.0.dev1+g00aa")
+}
+
+// TestHangingEngineHoldsUpNoReload: an engine that does not answer is asked beside the
+// loading, and left when there is something to load.
+func TestHangingEngineHoldsUpNoReload(t *testing.T) {
+	t.Parallel()
+	e := newFakeEngine(t)
+	e.hold = make(chan struct{})
+	defer close(e.hold)
+	b := start(t, nil, e)
+	b.run(StateReady)
+	b.eventually("a question", func() bool { return len(e.bodies(pathTokenize)) > 0 })
+	begun := time.Now()
+	b.reload(func(p *configs.Pool) { p.Tokenizer.Path = "other" })
+	b.eventually("the new tokenizer", func() bool { return b.source.Status().Info.Family == "other" })
+	if took := time.Since(begun); took >= checkTimeout {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestMissingRouteIsProbedOnce(t *testing.T) {
+	t.Parallel()
+	e := newFakeEngine(t)
+	e.lacks[pathRenderChat] = true
+	b := start(t, nil, e)
+	b.run(StateReady)
+	b.eventually("parity", func() bool { return b.source.Status().Parity == ParityPassed })
+	if n := e.count(pathRenderChat); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
 }
 
 func TestWhatCannotBeComparedIsNot(t *testing.T) {

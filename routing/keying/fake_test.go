@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,6 +38,11 @@ type fakeFiles struct {
 	unknown chattemplate.Reason
 	onKey   func()
 	onLoad  func()
+	// onRender is called with the bound of the memory.
+	onRender      func(memory int)
+	encoder       string // "" template
+	failTemplates error
+	renders       int
 }
 
 func (f *fakeFiles) set(do func()) {
@@ -128,13 +134,26 @@ func (f *fakeFiles) templates(_ chattemplate.Sources, p *chattemplate.Profile) (
 	defer f.mu.Unlock()
 	f.built++
 	version := p.Version
-	return &templates{worker: func() renderer { return &fakeRenderer{f: f, version: version} }}, nil
+	encoder := f.encoder
+	if encoder == "" {
+		encoder = "template"
+	}
+	if f.failTemplates != nil {
+		return nil, f.failTemplates
+	}
+	return &templates{encoder: encoder, worker: func(expired func() bool) renderer {
+		return &fakeRenderer{f: f, version: version, expired: expired}
+	}}, nil
 }
 
 type fakeRenderer struct {
 	f       *fakeFiles
 	version string
+	expired func() bool
+	memory  int
 }
+
+func (r *fakeRenderer) Bound(memory int) { r.memory = memory }
 
 type fakeBody struct {
 	Prompt   json.RawMessage `json:"prompt"`
@@ -152,8 +171,15 @@ func (r *fakeRenderer) Render(q *chattemplate.Request) *chattemplate.Prompt {
 		return &chattemplate.Prompt{Reason: chattemplate.ReasonBadJSON}
 	}
 	r.f.mu.Lock()
-	unknown := r.f.unknown
+	unknown, on := r.f.unknown, r.f.onRender
+	r.f.renders++
 	r.f.mu.Unlock()
+	if on != nil {
+		on(r.memory)
+	}
+	if r.expired != nil && r.expired() {
+		return &chattemplate.Prompt{Reason: chattemplate.ReasonBudget}
+	}
 	p := &chattemplate.Prompt{Status: chattemplate.Exact, Prompts: 1, Salt: []byte(b.Salt)}
 	switch {
 	case q.Kind == chattemplate.KindChat && unknown != "":
@@ -192,11 +218,22 @@ type fakeEngine struct {
 	asked   map[string]int
 	version string
 	hold    chan struct{} // answers wait for it
+	// chatShift is added to ids of chats that /tokenize is asked about.
+	chatShift  uint32
+	lacksModel bool // 404 of status is about the model
+	texts      map[string][]string
+}
+
+// bodies are the questions that came to a path.
+func (e *fakeEngine) bodies(path string) []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.texts[path])
 }
 
 func newFakeEngine(t *testing.T) *fakeEngine {
 	t.Helper()
-	e := &fakeEngine{asked: map[string]int{}, lacks: map[string]bool{}, version: "0.32.0"}
+	e := &fakeEngine{asked: map[string]int{}, lacks: map[string]bool{}, texts: map[string][]string{}, version: "0.32.0"}
 	e.Server = httptest.NewServer(e)
 	t.Cleanup(e.Close)
 	return e
@@ -218,7 +255,11 @@ func (e *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	e.mu.Lock()
 	e.asked[r.URL.Path]++
+	if len(body) > 0 {
+		e.texts[r.URL.Path] = append(e.texts[r.URL.Path], string(body))
+	}
 	shift, status, lacks, hold, version := e.shift, e.status, e.lacks[r.URL.Path], e.hold, e.version
+	chatShift, lacksModel := e.chatShift, e.lacksModel
 	e.mu.Unlock()
 	if hold != nil && r.Method == http.MethodPost {
 		select {
@@ -231,6 +272,9 @@ func (e *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 	case status != 0:
 		w.WriteHeader(status)
+		if lacksModel {
+			_, _ = io.WriteString(w, `{"error":{"type":"NotFoundError","code":404}}`)
+		}
 	case r.URL.Path == "/version":
 		_ = json.NewEncoder(w).Encode(map[string]string{"version": version})
 	default:
@@ -241,6 +285,9 @@ func (e *fakeEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		p := &chattemplate.Prompt{}
 		if b.Messages != nil {
+			if r.URL.Path == pathTokenize {
+				shift += chatShift
+			}
 			p.Parts = []chattemplate.Part{{Text: []byte(fakeChat(&b))}}
 		} else {
 			var text string

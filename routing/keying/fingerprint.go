@@ -1,53 +1,42 @@
 package keying
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"encoding/binary"
-	"fmt"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
+
+	"penstock/routing/internal/gmac"
 )
 
-// fingerprint stands for all of a request that its prompt depends on.
-type fingerprint [16]byte
+// fingerprint stands for all of a request that its prompt depends on. It is keyed,
+// because clients choose the text.
+type fingerprint = gmac.Tag
 
-// sealer makes fingerprints: GMAC under a key drawn for the process, as package keys
-// makes its tags, because clients choose the text.
-type sealer struct{ gcm cipher.AEAD }
-
-func newSealer(secret []byte) (sealer, error) {
-	block, err := aes.NewCipher(secret)
-	if err != nil {
-		return sealer{}, fmt.Errorf("cannot key fingerprints: %w", err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	return sealer{gcm}, err
-}
-
-// sealMemory holds a tag, what sealing writes, and the nonce, which is constant: no
-// tag is ever shown to anybody. On the stack it would escape through the interface.
-type sealMemory [2*16 + 12]byte
-
-// of is the fingerprint of a request. Members that do not change prompts are left
-// out; whatever is not known to be one of them counts.
-func (g sealer) of(memory *sealMemory, q *Request, namespace uint64) fingerprint {
-	nonce, out := memory[32:], memory[:32]
-	binary.LittleEndian.PutUint64(out, namespace)
-	out[8] = byte(q.Kind)
-	clear(out[9:16])
+// fingerprintOf is the fingerprint of a request on one day of the engines' calendar,
+// which templates may print. Members that do not change prompts are left out; whatever
+// is not known to be one of them counts.
+func fingerprintOf(k gmac.Key, memory *gmac.Scratch, q *Request, namespace uint64, day int32) fingerprint {
+	var t fingerprint
+	binary.LittleEndian.PutUint64(t[:], namespace)
+	t[8] = byte(q.Kind)
+	binary.LittleEndian.PutUint32(t[12:], uint32(day)) //nolint:gosec // only told apart
 	m := newMembers(q.Body)
 	for {
 		one, ok := m.next()
 		if !ok {
-			return fingerprint(out[:16])
+			return t
 		}
-		if neutral[string(one.name)] {
-			continue
+		if !neutral[string(one.name)] {
+			t = k.Next(memory, t, one.whole)
 		}
-		sealed := g.gcm.Seal(out[:0], nonce, out[:16], one.whole)
-		copy(out[:16], sealed[16:])
 	}
+}
+
+// calendar is the engines' clock: a day, and when it ends.
+func calendar(now time.Time, zone *time.Location) (day int32, ends time.Time) {
+	year, month, date := now.In(zone).Date()
+	return int32(year*400 + now.In(zone).YearDay()), time.Date(year, month, date+1, 0, 0, 0, 0, zone) //nolint:gosec // a year
 }
 
 // neutral are members of requests that no engine puts into a prompt, and those that

@@ -125,6 +125,109 @@ func TestBudgetEndsInRoutingByLoad(t *testing.T) {
 	b.expect(chat("hello there"), OriginExact, ReasonOK) // the worker's next user has a budget of its own
 }
 
+// TestBudgetIsForAllOfIt: a prompt that waited for its seat has that much less time.
+func TestBudgetIsForAllOfIt(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(p *configs.Pool) { p.Tokenizer.Parity = configs.ParityOff }, newFakeEngine(t))
+	b.run(StateReady)
+	half := b.cfg.Tokenizer.Budget.D() * 6 / 10
+	b.files.set(func() {
+		b.files.onRender = func(int) { b.clock.add(half) }
+		b.files.onKey = func() { b.clock.add(half) }
+	})
+	b.expect(chat("hello there"), OriginNone, ReasonBudget)
+	b.files.set(func() { b.files.onKey = nil })
+	b.expect(chat("hello there"), OriginExact, ReasonOK)
+	b.files.set(func() { b.files.onRender = func(int) { b.clock.add(2 * half) } })
+	b.expect(chat("hello there"), OriginNone, ReasonBudget) // the renderer asks too
+}
+
+func TestBudgetOfZeroEndsToo(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(p *configs.Pool) { p.Tokenizer.Budget = 0 }, newFakeEngine(t))
+	b.run(StateReady)
+	b.files.set(func() { b.files.onKey = func() { b.clock.add(longestBudget) } })
+	b.expect(chat("hello there"), OriginNone, ReasonBudget)
+	b.files.set(func() { b.files.onKey = nil })
+	stock := b.source.serving.Load().stock
+	for range cap(stock.seats) {
+		stock.seats <- struct{}{}
+	}
+	b.expire <- time.Time{}
+	b.expect(chat("hello there"), OriginNone, ReasonBudget) // and without a seat
+}
+
+func TestWorkingMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(p *configs.Pool) { p.Tokenizer.Parity = configs.ParityOff }, newFakeEngine(t))
+	b.run(StateReady)
+	var got atomic.Int64
+	b.files.set(func() { b.files.onRender = func(memory int) { got.Store(int64(memory)) } })
+	q := chat("hello there")
+	b.key(q)
+	if want := int64(4*len(q.Body) + 16<<20); got.Load() != want {
+		t.Errorf("%d bytes, want %d", got.Load(), want)
+	}
+	stock := b.source.serving.Load().stock
+	if cap(stock.seats) > maxSeats {
+		t.Errorf("%d seats", cap(stock.seats))
+	}
+	for range cap(stock.large) {
+		stock.large <- struct{}{}
+	}
+	b.expire <- time.Time{}
+	b.expect(chat(strings.Repeat("x", largeBody)), OriginNone, ReasonBudget)
+	b.expect(q, OriginMemo, ReasonOK)
+	cfg := configs.DefaultTokenizer()
+	if n := maxRendered(&cfg); n > int(cfg.MaxPrompt)*3/2 {
+		t.Errorf("%d bytes of a prompt", n)
+	}
+}
+
+// TestRefusedFilesAreReadAgain: they may have been on their way to the disk.
+func TestRefusedFilesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(*fakeFiles, error){
+		"vocabulary": func(f *fakeFiles, err error) { f.fail = err },
+		"templates":  func(f *fakeFiles, err error) { f.failTemplates = err },
+	} {
+		b := start(t, nil, newFakeEngine(t))
+		fail(b.files, errBroken)
+		b.run(StateRefused)
+		read := func() int { b.files.mu.Lock(); defer b.files.mu.Unlock(); return b.files.loads }
+		before := read()
+		b.source.signal()
+		b.eventually("nothing", func() bool { return len(b.source.wake) == 0 })
+		if n := read(); n != before {
+			t.Errorf("%s: read %d times more at once", name, n-before)
+		}
+		b.reload(func(*configs.Pool) {}) // the same settings
+		b.eventually("an attempt", func() bool { return read() > before })
+		b.eventually("a time", func() bool { return b.source.untilRetry() > firstRetry })
+		b.files.set(func() { fail(b.files, nil) })
+		b.clock.add(3 * firstRetry)
+		b.source.signal()
+		b.await(StateReady)
+		b.expect(chat("hello there"), OriginExact, ReasonOK)
+	}
+}
+
+func TestNothingIsRenderedForNobody(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(p *configs.Pool) {
+		p.Tokenizer.Text, p.Tokenizer.Remote, p.Tokenizer.Parity = configs.SwitchOff, configs.RemoteOff, configs.ParityStrict
+	})
+	b.run(StateReady)
+	b.expect(chat("hello there"), OriginNone, ReasonUnproven)
+	b.files.mu.Lock()
+	renders := b.files.renders
+	b.files.mu.Unlock()
+	if renders != 0 {
+		t.Errorf("%d prompts rendered", renders)
+	}
+	b.expect(&Request{Kind: chattemplate.KindCompletions, Body: []byte(`{"prompt":[1,2,3,4]}`)}, OriginExact, ReasonOK)
+}
+
 func TestPanicsCostOnlyTheKeys(t *testing.T) {
 	t.Parallel()
 	b := start(t, nil, newFakeEngine(t))
@@ -138,7 +241,7 @@ func TestPanicsCostOnlyTheKeys(t *testing.T) {
 	b.files.set(func() { b.files.onLoad = func() { panic("BUG: a test") } })
 	b.reload(func(p *configs.Pool) { p.Tokenizer.Path = "other" })
 	b.await(StateRefused)
-	if d := b.source.Status().Detail; !strings.Contains(d, "BUG: a test") {
+	if d := b.source.Status().Detail; !strings.Contains(d, "fault in the gateway (string)") {
 		t.Error(d)
 	}
 }
@@ -231,14 +334,17 @@ func TestPoolsThatGoEnd(t *testing.T) {
 	t.Parallel()
 	b := start(t, nil, newFakeEngine(t))
 	b.run(StateReady)
+	b.expect(chat("hello"), OriginExact, ReasonOK)
 	b.manager.Keep(nil)
 	if b.manager.Find(b.set) != nil {
 		t.Error("still there")
 	}
-	if n := b.metric("penstock_tokenizer_state", "p", "ready"); n != 0 {
-		t.Error("still in the metrics")
-	}
 	b.expect(chat("hello there"), OriginExact, ReasonOK) // a request that had it goes on
+	for _, name := range []string{"penstock_tokenizer_state", "penstock_keying_total", "penstock_tokenizer_comparisons_total"} {
+		if n := b.metric(name, "p"); n != 0 {
+			t.Errorf("still in the metrics: %s", name)
+		}
+	}
 }
 
 func TestWarmKeyingDoesNotAllocate(t *testing.T) {

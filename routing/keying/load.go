@@ -166,7 +166,12 @@ func (disk) templates(s chattemplate.Sources, p *chattemplate.Profile) (*templat
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the model's files: %w", err)
 	}
-	return &templates{worker: func() renderer { return r.NewWorker() }, chats: r.TemplateError()}, nil
+	worker := func(expired func() bool) renderer {
+		w := r.NewWorker()
+		w.Expired = expired
+		return bounded{w}
+	}
+	return &templates{worker: worker, chats: r.TemplateError(), encoder: r.Encoder()}, nil
 }
 
 // Profile is how a pool's engines make prompts, by its settings.
@@ -205,7 +210,6 @@ func Profile(cfg *configs.Tokenizer, kind configs.Engine, version string, templa
 // maxSteps bounds a template: the largest ones take some thousand steps a message.
 const maxSteps = 5_000_000
 
-// maxRendered lets a prompt be some times the body that it is made of.
-func maxRendered(cfg *configs.Tokenizer) int {
-	return 4 * int(max(cfg.MaxPrompt, 1<<20))
-}
+// maxRendered lets a prompt be longer than the body that it is made of: templates add
+// text of their own, and write tools out.
+func maxRendered(cfg *configs.Tokenizer) int { return int(cfg.MaxPrompt) + 2<<20 }

@@ -15,6 +15,7 @@ import (
 	"penstock/configs"
 	"penstock/pools"
 	"penstock/pools/engine"
+	"penstock/routing/internal/gmac"
 	"penstock/routing/keys"
 )
 
@@ -36,8 +37,8 @@ type Deps struct {
 // Manager has the Source of each pool. It is safe for concurrent use.
 type Manager struct {
 	deps    Deps
-	secret  [keys.SecretSize]byte
-	sealer  sealer
+	secret  [keys.SecretSize]byte // of the memo
+	tags    gmac.Key              // of fingerprints
 	metrics *metrics
 	changed chan struct{}
 
@@ -57,12 +58,16 @@ func New(d Deps) (*Manager, error) {
 		d.files = disk{}
 	}
 	m := &Manager{deps: d, changed: make(chan struct{}, 1), sources: map[*pools.Set]*Source{}}
-	if _, err := rand.Read(m.secret[:]); err != nil {
+	var secret [gmac.SecretSize]byte
+	_, err := rand.Read(m.secret[:])
+	if err == nil {
+		_, err = rand.Read(secret[:])
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cannot draw a secret: %w", err)
 	}
-	var err error
-	if m.sealer, err = newSealer(m.secret[:]); err != nil {
-		return nil, err
+	if m.tags, err = gmac.New(secret[:]); err != nil {
+		return nil, fmt.Errorf("cannot key fingerprints: %w", err)
 	}
 	m.metrics = newMetrics(d.Metrics)
 	d.Metrics.MustRegister(&collector{m})
@@ -89,7 +94,7 @@ func (m *Manager) newSource(set *pools.Set) *Source {
 	pm := m.metrics.of(set.Name())
 	return &Source{
 		set: set, log: m.deps.Log, now: m.deps.Now, files: m.deps.files, secret: m.secret[:], metrics: pm,
-		remote: newRemote(m.sealer, m.deps.Now, m.deps.After, pm), wake: make(chan struct{}, 1),
+		remote: newRemote(m.tags, m.deps.Now, m.deps.After, pm), wake: make(chan struct{}, 1),
 		checks: map[life]*check{}, dial: m.dial, asker: newAsker(set), redial: true,
 	}
 }
@@ -104,14 +109,19 @@ const idleTimeout = 3 * time.Second
 
 // Keep forgets the sources of all other pools.
 func (m *Manager) Keep(sets []*pools.Set) {
-	kept := make(map[*pools.Set]bool, len(sets))
+	kept, names := make(map[*pools.Set]bool, len(sets)), make(map[string]bool, len(sets))
 	for _, set := range sets {
-		kept[set] = true
+		kept[set], names[set.Name()] = true, true
 	}
 	m.mu.Lock()
-	for set := range m.sources {
-		if !kept[set] {
-			delete(m.sources, set)
+	for set, s := range m.sources {
+		if kept[set] {
+			continue
+		}
+		delete(m.sources, set)
+		if !names[set.Name()] { // else a new pool has taken the name and the rows over
+			s.metrics.gone.Store(true)
+			m.metrics.forget(set.Name())
 		}
 	}
 	m.mu.Unlock()

@@ -1,5 +1,10 @@
 package keying
 
+import (
+	"bytes"
+	"encoding/json"
+)
+
 // members walks over the top-level members of a JSON object that is known to be
 // valid. It stops at the first byte that it does not expect.
 type members struct {
@@ -7,8 +12,8 @@ type members struct {
 	at   int
 }
 
-// member is one of them: its name as it is written, without quotes, its raw value,
-// and both together as they stand in the body.
+// member is one of them: its name, its raw value, and both together as they stand in
+// the body.
 type member struct {
 	name, value, whole []byte
 }
@@ -36,7 +41,7 @@ func (m *members) next() (out member, ok bool) {
 	if m.peek() != '"' || !m.text() {
 		return member{}, false
 	}
-	out.name = m.body[start+1 : m.at-1]
+	out.name = nameOf(m.body[start:m.at])
 	m.space()
 	if m.peek() != ':' {
 		return member{}, false
@@ -64,18 +69,38 @@ func (m *members) space() {
 	}
 }
 
+// nameOf is the name in a JSON string. It may be written with escapes, and is the same
+// one to the engine then.
+func nameOf(quoted []byte) []byte {
+	plain := quoted[1 : len(quoted)-1]
+	if bytes.IndexByte(plain, '\\') < 0 {
+		return plain
+	}
+	var name string
+	if json.Unmarshal(quoted, &name) != nil {
+		return plain
+	}
+	return []byte(name)
+}
+
 // text passes a string; the position is at its opening quote.
 func (m *members) text() bool {
-	for i := m.at + 1; i < len(m.body); i++ {
-		switch m.body[i] {
-		case '\\':
-			i++
-		case '"':
-			m.at = i + 1
+	start := m.at + 1
+	for from := start; ; {
+		n := bytes.IndexByte(m.body[from:], '"')
+		if n < 0 {
+			return false
+		}
+		from += n + 1
+		escapes := 0 // backslashes before the quote: an odd one makes it part of the text
+		for i := from - 2; i >= start && m.body[i] == '\\'; i-- {
+			escapes++
+		}
+		if escapes%2 == 0 {
+			m.at = from
 			return true
 		}
 	}
-	return false
 }
 
 // skip passes one value. Brackets outside of strings are counted, not matched: the
@@ -110,4 +135,27 @@ func (m *members) skip() bool {
 		m.at++
 	}
 	return false
+}
+
+// oneAnswer reports whether a request asks for one answer to its prompt as it is: the
+// usage of others is counted in ways of the engine's own.
+func oneAnswer(body []byte) bool {
+	m := newMembers(body)
+	for {
+		one, ok := m.next()
+		if !ok {
+			return true
+		}
+		switch string(one.name) {
+		case "n", "best_of":
+			ok = string(one.value) == "1"
+		case "echo", "use_beam_search":
+			ok = string(one.value) == "false"
+		case "truncate_prompt_tokens", "truncation", "mm_processor_kwargs", "prompt_embeds", "lora_path":
+			ok = false
+		}
+		if !ok && string(one.value) != "null" {
+			return false
+		}
+	}
 }

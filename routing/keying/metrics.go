@@ -1,8 +1,6 @@
 package keying
 
 import (
-	"maps"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,86 +63,79 @@ const (
 	askLate        = "late"        // the answer was waited for in vain
 	askDropped     = "dropped"     // too many questions under way
 	askPaused      = "paused"      // the engines failed to answer
+	askOnce        = "once"        // it is asked about when it comes again
+	askLimited     = "limited"     // over the questions or bytes a second
 	askUnsupported = "unsupported" // no way to ask
 	askAnswered    = "answered"
 	askRefused     = "refused" // the engine does not take the request
 	askFailed      = "failed"
 )
 
-// poolMetrics are the children of one pool, looked up once.
+// poolMetrics are the children of one pool.
 type poolMetrics struct {
-	all        *metrics
-	pool       string
 	known, new prometheus.Counter
 	seconds    [originCount]prometheus.Observer
-
-	mu      sync.Mutex // serialises writers of byWhat
-	byWhat  atomic.Pointer[map[keyedAs]prometheus.Counter]
-	results atomic.Pointer[map[string]prometheus.Counter]
+	byWhat     children[keyedAs]
+	compares   children[comparison]
+	mismatches children[string]
+	results    children[string]
+	gone       atomic.Bool // the pool is; whoever still has it counts for nobody
 }
 
-// keyedAs is the label pair of one counter.
-type keyedAs struct {
-	origin Origin
-	reason Reason
-}
+// keyedAs is the label pair of one counter, comparison another's.
+type (
+	keyedAs struct {
+		origin Origin
+		reason Reason
+	}
+	comparison struct{ with, result string }
+)
 
 func (m *metrics) of(pool string) *poolMetrics {
-	p := &poolMetrics{
-		all: m, pool: pool,
-		known: m.bytes.WithLabelValues(pool, "known"), new: m.bytes.WithLabelValues(pool, "new"),
-	}
+	p := &poolMetrics{known: m.bytes.WithLabelValues(pool, "known"), new: m.bytes.WithLabelValues(pool, "new")}
 	for o := range originCount {
 		p.seconds[o] = m.seconds.WithLabelValues(pool, o.String())
 	}
-	p.byWhat.Store(&map[keyedAs]prometheus.Counter{})
-	p.results.Store(&map[string]prometheus.Counter{})
+	of := func(v *prometheus.CounterVec, labels ...string) prometheus.Counter {
+		if p.gone.Load() {
+			return prometheus.NewCounter(prometheus.CounterOpts{})
+		}
+		return v.WithLabelValues(append([]string{pool}, labels...)...)
+	}
+	p.byWhat.make = func(k keyedAs) prometheus.Counter { return of(m.keyed, k.origin.String(), string(k.reason)) }
+	p.compares.make = func(k comparison) prometheus.Counter { return of(m.compares, k.with, k.result) }
+	p.mismatches.make = func(with string) prometheus.Counter { return of(m.mismatches, with) }
+	p.results.make = func(result string) prometheus.Counter { return of(m.remote, result) }
 	return p
+}
+
+// forget removes the rows of a pool.
+func (m *metrics) forget(pool string) {
+	rows := prometheus.Labels{"pool": pool}
+	for _, v := range []*prometheus.CounterVec{m.keyed, m.bytes, m.compares, m.mismatches, m.remote} {
+		v.DeletePartialMatch(rows)
+	}
+	m.seconds.DeletePartialMatch(rows)
 }
 
 // keyed counts one prompt. Warm it does not allocate.
 func (p *poolMetrics) keyed(r *Result, took time.Duration) {
-	as := keyedAs{r.Origin, r.Reason}
-	c := (*p.byWhat.Load())[as]
-	if c == nil {
-		c = p.all.keyed.WithLabelValues(p.pool, r.Origin.String(), string(r.Reason))
-		grow(&p.mu, &p.byWhat, as, c)
-	}
-	c.Inc()
+	p.byWhat.get(keyedAs{r.Origin, r.Reason}).Inc()
 	p.seconds[r.Origin].Observe(took.Seconds())
 	p.known.Add(float64(r.KnownBytes))
 	p.new.Add(float64(r.NewBytes))
 }
 
-// grow adds an entry to a map that readers take without a lock. Keys are of closed
-// sets.
-func grow[K comparable](mu *sync.Mutex, to *atomic.Pointer[map[K]prometheus.Counter], key K, c prometheus.Counter) {
-	mu.Lock()
-	defer mu.Unlock()
-	next := maps.Clone(*to.Load())
-	next[key] = c
-	to.Store(&next)
-}
+func (p *poolMetrics) asked(result string) { p.results.get(result).Inc() }
 
-func (p *poolMetrics) asked(result string) {
-	c := (*p.results.Load())[result]
-	if c == nil {
-		c = p.all.remote.WithLabelValues(p.pool, result)
-		grow(&p.mu, &p.results, result, c)
-	}
-	c.Inc()
-}
-
-func (p *poolMetrics) compared(with, result string) {
-	p.all.compares.WithLabelValues(p.pool, with, result).Inc()
-}
+func (p *poolMetrics) compared(with, result string) { p.compares.get(comparison{with, result}).Inc() }
 
 func (p *poolMetrics) mismatch(usage bool) {
 	with := withParity
 	if usage {
 		with = withUsage
 	}
-	p.all.mismatches.WithLabelValues(p.pool, with).Inc()
+	p.mismatches.get(with).Inc()
 }
 
 // collector reads what sources hold.

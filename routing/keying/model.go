@@ -9,6 +9,8 @@ import (
 // renderer makes the prompt of a request; for one goroutine at a time.
 type renderer interface {
 	Render(q *chattemplate.Request) *chattemplate.Prompt
+	// Bound limits the working memory of each further prompt, in bytes.
+	Bound(memory int)
 }
 
 // keyer makes the keys of a prompt; for one goroutine at a time.
@@ -17,7 +19,7 @@ type keyer interface {
 }
 
 var (
-	_ renderer = (*chattemplate.Worker)(nil)
+	_ renderer = bounded{}
 	_ keyer    = (*keys.Worker)(nil)
 )
 
@@ -39,11 +41,19 @@ type index struct {
 	memo   func() (places int, bytes int64)
 }
 
-// templates makes renderers of one model for one profile.
+// templates makes renderers of one model for one profile. Expired is the deadline of
+// the worker's user, nil none.
 type templates struct {
-	worker func() renderer
-	chats  error // why chats cannot be rendered; nil they can
+	worker  func(expired func() bool) renderer
+	chats   error  // why chats cannot be rendered; nil they can
+	encoder string // chattemplate.Renderer.Encoder
 }
+
+// bounded is chattemplate's renderer.
+type bounded struct{ *chattemplate.Worker }
+
+// Bound implements renderer.
+func (b bounded) Bound(memory int) { b.MaxMemory = memory }
 
 // files is what is read from disk, behind a seam for tests.
 type files interface {

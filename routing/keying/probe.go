@@ -40,11 +40,27 @@ const basinTool = `{"type":"function","function":{"name":"basin_level","descript
 	`"parameters":{"type":"object","required":["basin"],"properties":{"unit":{"type":"string","enum":["m","ft"]},` +
 	`"basin":{"type":"string","description":"upper or lower"},"depth":{"type":"number","default":1.0}}}}}`
 
-// probe asks a replica for the tokens of all samples. It says what differs, "" when
-// nothing does; the error is why it could not be told. Samples that either side does
-// not take are passed over, unless none is left.
-func (s *Source) probe(ctx context.Context, r pools.Replica, kind configs.Engine, l *loaded) (differs string, err error) {
-	render := l.templates.worker()
+// finding is what a probe has found out.
+type finding struct {
+	differs  string // "" nothing
+	chats    bool   // there were chats to compare
+	rendered bool   // the engine rendered one of them itself
+}
+
+// probing is the comparison with one replica under way.
+type probing struct {
+	source  *Source
+	replica pools.Replica
+	kind    configs.Engine
+	chats   chatRoutes
+	missing map[string]bool // routes that it does not have
+}
+
+// probe asks a replica for the tokens of all samples; the error is why it could not be
+// told. Samples that either side does not take are passed over, unless none is left.
+func (s *Source) probe(ctx context.Context, r pools.Replica, kind configs.Engine, l *loaded) (found finding, err error) {
+	with := probing{source: s, replica: r, kind: kind, chats: l.chats(s.set.Config().Models), missing: map[string]bool{}}
+	render := l.templates.worker(nil)
 	compared := 0
 	for i := range samples {
 		one := &samples[i]
@@ -55,52 +71,49 @@ func (s *Source) probe(ctx context.Context, r pools.Replica, kind configs.Engine
 		}
 		ours, err := l.vocabulary.ids(p)
 		if err != nil {
-			return "", fmt.Errorf("cannot tokenize the sample %q: %w", one.name, err)
+			return found, fmt.Errorf("cannot tokenize the sample %q: %w", one.name, err)
 		}
-		theirs, err := s.theirs(ctx, r, kind, &q, p)
+		found.chats = found.chats || q.Kind == chattemplate.KindChat
+		theirs, rendered, err := with.ids(ctx, &q, p)
 		switch {
 		case errors.Is(err, errNotAsked), errors.Is(err, errRefused), errors.Is(err, errNoTokens):
 			continue
 		case err != nil:
-			return "", err
+			return found, err
 		}
 		compared++
+		found.rendered = found.rendered || rendered
 		if slices.Equal(ours, theirs) {
 			s.metrics.compared(withParity, equal)
 			continue
 		}
 		s.metrics.compared(withParity, different)
-		return describe(one.name, ours, theirs), nil
+		found.differs = describe(one.name, ours, theirs)
+		return found, nil
 	}
 	if compared == 0 {
-		return "", errNotAsked
+		return found, errNotAsked
 	}
-	return "", nil
+	return found, nil
 }
 
-// theirs are the engine's ids: of the request where the engine renders it, so that
-// the template is compared too, else of our own rendering.
-func (s *Source) theirs(ctx context.Context, r pools.Replica, kind configs.Engine, q *Request, p *chattemplate.Prompt) ([]uint32, error) {
-	questions := questionsOf(q, nil)
-	if body := textQuestion(p); body != nil {
-		text := question{path: pathTokenize, body: body}
-		if q.Kind == chattemplate.KindCompletions {
-			questions = []question{text}
-		} else {
-			questions = append(questions, text)
-		}
-	}
+// ids are the engine's: of the request where the engine renders it, so that the
+// template is compared too, else of our own rendering.
+func (p *probing) ids(ctx context.Context, q *Request, prompt *chattemplate.Prompt) (ids []uint32, rendered bool, err error) {
+	questions := questionsOf(q, prompt, p.chats, true)
 	for i := range questions {
 		one := &questions[i]
-		if !one.understoodBy(kind) {
+		if !one.understoodBy(p.kind) || p.missing[one.path] {
 			continue
 		}
-		ids, err := s.asker.put(ctx, r, s.set.Config().Secret, one)
+		s := p.source
+		ids, err := s.asker.put(ctx, p.replica, s.set.Config().Secret, one)
 		if !errors.Is(err, errMissing) {
-			return ids, err
+			return ids, q.Kind == chattemplate.KindChat && one.only != "", err
 		}
+		p.missing[one.path] = true
 	}
-	return nil, errNotAsked
+	return nil, false, errNotAsked
 }
 
 // describe says where two lists of ids part.

@@ -27,29 +27,44 @@ const (
 	pathRenderMessages    = "/v1/messages/render"
 )
 
+// chatRoutes says which routes of the engines speak of the prompts of its chat API.
+type chatRoutes struct {
+	// tokenize: /tokenize renders chats as the chat API does. vLLM's does not for
+	// gpt-oss, which it renders without the template.
+	tokenize bool
+}
+
+// doubted are the reasons for which our own rendering may be wrong.
+var doubted = map[Reason]bool{ReasonDegraded: true, ReasonUnproven: true}
+
 // questionsOf lists the ways to ask about a request, best first. The bodies are
-// copies. A prompt that was rendered here is asked about as text, which both engines
-// understand; else the engine does the rendering.
-func questionsOf(q *Request, p *chattemplate.Prompt) []question {
-	if p != nil && p.Status != chattemplate.Unknown {
-		body := textQuestion(p)
-		if body == nil {
-			return nil
-		}
-		return []question{{path: pathTokenize, body: body}}
+// copies. An engine renders chats itself where it has a route for that; our own
+// rendering p is asked about after that, and only if nothing speaks against it (ours).
+// Completions are the client's text whoever asks.
+func questionsOf(q *Request, p *chattemplate.Prompt, chats chatRoutes, ours bool) []question {
+	var out []question
+	var text []byte
+	client := q.Kind == chattemplate.KindCompletions || q.Kind == chattemplate.KindGenerate
+	if p != nil && (ours || client) {
+		text = textQuestion(p)
 	}
 	switch q.Kind {
 	case chattemplate.KindChat:
-		return chatQuestions(q.Body)
+		out = chatQuestions(q.Body, chats)
 	case chattemplate.KindCompletions:
-		return []question{{pathRenderCompletions, bytes.Clone(q.Body), configs.EngineVLLM}}
+		if text == nil {
+			out = []question{{pathRenderCompletions, bytes.Clone(q.Body), configs.EngineVLLM}}
+		}
 	case chattemplate.KindResponses:
-		return []question{{pathRenderResponses, bytes.Clone(q.Body), configs.EngineVLLM}}
+		out = []question{{pathRenderResponses, bytes.Clone(q.Body), configs.EngineVLLM}}
 	case chattemplate.KindMessages:
-		return []question{{pathRenderMessages, bytes.Clone(q.Body), configs.EngineVLLM}}
+		out = []question{{pathRenderMessages, bytes.Clone(q.Body), configs.EngineVLLM}}
 	case chattemplate.KindNone, chattemplate.KindGenerate, chattemplate.KindTokens:
 	}
-	return nil
+	if text != nil {
+		out = append(out, question{path: pathTokenize, body: text})
+	}
+	return out
 }
 
 // textQuestion asks for the tokens of a rendered prompt; nil when it is not one
@@ -82,9 +97,12 @@ var renderMembers = map[string]bool{
 	"truncate_prompt_tokens": true, "functions": true, "function_call": true, "reasoning": true,
 }
 
-func chatQuestions(body []byte) []question {
-	all := append(make([]question, 0, 2), question{pathRenderChat, bytes.Clone(body), configs.EngineVLLM})
-	out := append(make([]byte, 0, len(body)+2), '{')
+func chatQuestions(body []byte, chats chatRoutes) []question {
+	all := append(make([]question, 0, 3), question{pathRenderChat, bytes.Clone(body), configs.EngineVLLM})
+	if !chats.tokenize {
+		return all
+	}
+	out := append(make([]byte, 0, len(body)+32), '{')
 	special := false
 	m := newMembers(body)
 	for {
@@ -92,11 +110,11 @@ func chatQuestions(body []byte) []question {
 		if !ok {
 			break
 		}
-		switch {
-		case renderMembers[string(one.name)] && string(one.value) != "null":
+		switch name := string(one.name); {
+		case renderMembers[name] && string(one.value) != "null":
 			return all
-		case tokenizeMembers[string(one.name)]:
-			special = special || string(one.name) == "add_special_tokens"
+		case tokenizeMembers[name]:
+			special = special || name == "add_special_tokens"
 			out = append(append(out, one.whole...), ',')
 		}
 	}

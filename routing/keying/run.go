@@ -26,27 +26,89 @@ func (s *Source) run(ctx context.Context) {
 	defer s.asker.use(nil) // after the goroutines that use it: deferred calls run last to first
 	defer wg.Wait()
 	asking := false
-	for {
+	for ctx.Err() == nil {
 		s.connect()
-		cfg := s.load()
-		if cfg.RemoteKeys() && !asking {
-			asking = true
+		if cfg := s.wanted(); cfg.RemoteKeys() && !asking {
+			asking = true // before files are read, which may take long
 			for range askers {
 				wg.Go(func() { s.answer(ctx) })
 			}
 		}
-		timer := time.NewTimer(s.compare(ctx))
+		s.load()
+		s.watch(ctx, changed)
+	}
+}
+
+// watch compares with the engines beside whatever else there is to do, until there is
+// something to load or to compare again. A comparison under way then is cancelled.
+func (s *Source) watch(ctx context.Context, changed <-chan struct{}) {
+	pass, cancel := context.WithCancel(ctx)
+	done := make(chan time.Duration, 1)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() { done <- s.compare(pass) })
+	retry := time.NewTimer(s.untilRetry())
+	defer retry.Stop()
+	var due <-chan time.Time // nil while comparing
+	dirty := false           // the pool has changed meanwhile
+	for {
 		select {
 		case <-ctx.Done():
+			return
 		case <-s.wake:
+			return
 		case <-changed:
-		case <-timer.C:
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
+			if due != nil || s.stale() {
+				return
+			}
+			dirty = true
+		case next := <-done:
+			if dirty {
+				return
+			}
+			timer := time.NewTimer(next)
+			defer timer.Stop()
+			due = timer.C
+		case <-due:
+			return
+		case <-retry.C:
 			return
 		}
 	}
+}
+
+// stale reports whether prompts are made for another kind of engine than the pool has.
+func (s *Source) stale() bool {
+	s.mu.Lock()
+	cfg, old, learnt := s.cfg, s.loaded.engine, s.learnt
+	s.mu.Unlock()
+	return cfg.Keys() && s.engineFacts(&cfg, old, learnt) != old
+}
+
+// Files that were refused are read again: they may still be on their way to the disk.
+const (
+	firstRetry  = 10 * time.Second
+	lastRetries = 5 * time.Minute
+)
+
+// untilRetry is the time until then.
+func (s *Source) untilRetry() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loaded.refused == "" {
+		return quiet
+	}
+	return max(s.retry.Sub(s.now()), time.Millisecond)
+}
+
+// mayRetry reports whether it has come: with time, or with any reload.
+func (s *Source) mayRetry() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reloaded := s.reloaded
+	s.reloaded = false
+	return s.loaded.refused != "" && (reloaded || !s.now().Before(s.retry))
 }
 
 // connect makes the client that engines are asked with, anew when the pool's tls
@@ -69,37 +131,40 @@ func (s *Source) connect() {
 }
 
 // load makes what the settings ask for and is not there yet, and puts it to work.
-func (s *Source) load() configs.Tokenizer {
+func (s *Source) load() {
+	retry := s.mayRetry()
 	s.mu.Lock()
-	cfg, old := s.cfg, s.loaded
+	cfg, old, learnt := s.cfg, s.loaded, s.learnt
 	s.mu.Unlock()
 	if !cfg.Keys() {
-		if old.stock == nil {
-			return cfg
+		if old.stock != nil {
+			s.install(loaded{generation: old.generation + 1})
 		}
-		s.install(loaded{generation: old.generation + 1})
-		return cfg
+		return
 	}
-	facts := s.engineFacts(&cfg, old.engine)
-	next := loaded{cfg: cfg, engine: facts, generation: old.generation, vocabulary: old.vocabulary, index: old.index, templates: old.templates, refused: old.refused, template: old.template, stock: old.stock}
+	facts := s.engineFacts(&cfg, old.engine, learnt)
+	next := old
+	next.cfg, next.engine = cfg, facts
 	fresh := old.stock == nil
-	if fresh || !cfg.SameModel(&old.cfg) || old.refused != "" && cfg != old.cfg {
+	if fresh || retry || !cfg.SameModel(&old.cfg) || old.refused != "" && cfg != old.cfg {
 		next.readVocabulary(s)
 	}
 	if next.vocabulary != old.vocabulary || cfg.BlockSize != old.cfg.BlockSize || cfg.Memo != old.cfg.Memo {
 		next.makeIndex(s)
 	}
-	if fresh || next.vocabulary != old.vocabulary || facts != old.engine || !sameRendering(cfg, old.cfg) {
+	if fresh || retry || next.vocabulary != old.vocabulary || facts != old.engine || !sameRendering(cfg, old.cfg) {
 		next.makeTemplates(s)
+	}
+	if retry && next.refused != "" && next.index == old.index {
+		next.templates, next.template = old.templates, old.template // nothing has come of it
 	}
 	if fresh || next.index != old.index || next.templates != old.templates {
 		next.stock = newStock(next.templates, next.index, s.now, s.remote.after)
 		next.generation++
 	}
-	if next.generation != old.generation || cfg != old.cfg {
+	if next.generation != old.generation || next.refused != old.refused || retry || cfg != old.cfg {
 		s.install(next)
 	}
-	return cfg
 }
 
 // install puts what was loaded to work. What comparisons have shown about something
@@ -109,13 +174,19 @@ func (s *Source) install(l loaded) {
 	if l.generation != s.loaded.generation {
 		s.verdict = verdict{state: s.verdict.state}
 		clear(s.checks)
-		s.probation, s.chances = time.Time{}, 0
+		s.anew, s.probation, s.doubt = false, time.Time{}, doubt{}
 		s.live.reset()
 		s.distant.reset()
 		s.remote.renew()
 	}
 	if s.cfg.Parity == configs.ParityOff {
 		s.verdict.parity = ParityOff
+	}
+	if l.refused == "" {
+		s.refusals = 0
+	} else {
+		s.retry = s.now().Add(min(firstRetry<<min(s.refusals, 10), lastRetries))
+		s.refusals++
 	}
 	s.loaded = l
 	n := s.publish()
@@ -185,10 +256,10 @@ func (l *loaded) makeTemplates(s *Source) {
 
 // engineFacts are the kind and version of the pool's engines, as far as they are
 // known. The version is what the settings say, or what comparing has learnt.
-func (s *Source) engineFacts(cfg *configs.Tokenizer, old engineFacts) engineFacts {
+func (s *Source) engineFacts(cfg *configs.Tokenizer, old engineFacts, learnt string) engineFacts {
 	out := engineFacts{kind: s.set.Config().Engine, version: cfg.EngineVersion}
 	if out.version == "" {
-		out.version = s.learnt
+		out.version = learnt
 	}
 	if out.kind != configs.EngineAuto && out.kind != "" {
 		return out

@@ -8,6 +8,7 @@ import (
 
 	"penstock/configs"
 	"penstock/routing/chattemplate"
+	"penstock/routing/internal/gmac"
 	"penstock/routing/keys"
 	"penstock/routing/tokenizer"
 )
@@ -17,8 +18,27 @@ type serving struct {
 	cfg        configs.Tokenizer
 	generation uint32
 	stock      *stock
-	exact      bool   // the tokenizer may be believed
-	why        Reason // why not
+	chats      chatRoutes
+	zone       *time.Location // of the engines
+	exact      bool           // the tokenizer may be believed
+	why        Reason         // why not
+}
+
+// longestBudget stands in for a budget of 0: whatever happens, a prompt ends.
+const longestBudget = 5 * time.Second
+
+func (v *serving) budget() time.Duration {
+	if b := v.cfg.Budget.D(); b > 0 {
+		return b
+	}
+	return longestBudget
+}
+
+// renders reports whether anybody will use a rendering of such a request: the
+// tokenizer, keys over text, or an engine. Ids in prompts are of use by themselves.
+func (v *serving) renders(kind chattemplate.Kind) bool {
+	chat := kind == chattemplate.KindChat || kind == chattemplate.KindMessages
+	return v.exact || !chat || v.cfg.TextKeys() || v.cfg.RemoteKeys()
 }
 
 // stock is the workers over one tokenizer and one template. It stays when only the
@@ -30,37 +50,69 @@ type stock struct {
 	after     func(time.Duration) <-chan time.Time
 	workers   sync.Pool
 	seats     chan struct{} // one for each worker in use
+	large     chan struct{} // one for each of them with a large body
 }
 
-// seatsPerCore bounds the workers in use: each has some MiB of caches, and more of
-// them than cores only wait for each other.
-const seatsPerCore = 2
+// Bounds of the workers in use: each has some MiB of caches, and more of them than
+// cores only wait for each other. A prompt may take a multiple of its body, so that
+// few large ones are at work at once.
+const (
+	seatsPerCore = 2
+	maxSeats     = 16
+	largeSeats   = 4
+	largeBody    = 1 << 20
+)
+
+// Working memory of one prompt: a multiple of its body, and what small ones need.
+const (
+	memoryPerByte = 4
+	memoryBase    = 16 << 20
+)
 
 func newStock(t *templates, i *index, now func() time.Time, after func(time.Duration) <-chan time.Time) *stock {
-	seats := max(4, seatsPerCore*runtime.GOMAXPROCS(0))
-	return &stock{templates: t, index: i, now: now, after: after, seats: make(chan struct{}, seats)}
+	seats := min(seatsPerCore*runtime.GOMAXPROCS(0), maxSeats)
+	return &stock{
+		templates: t, index: i, now: now, after: after,
+		seats: make(chan struct{}, seats), large: make(chan struct{}, min(seats, largeSeats)),
+	}
 }
 
-// enter waits for a seat, until the deadline if there is one.
-func (s *stock) enter(deadline time.Time) bool {
+// enter waits for a seat for a body of this size, until the deadline.
+func (s *stock) enter(size int, deadline time.Time) bool {
+	if size <= largeBody {
+		return s.sit(s.seats, deadline)
+	}
+	// Always in this order: who has a seat waits for nothing.
+	if !s.sit(s.large, deadline) {
+		return false
+	}
+	if s.sit(s.seats, deadline) {
+		return true
+	}
+	<-s.large
+	return false
+}
+
+func (s *stock) sit(seats chan struct{}, deadline time.Time) bool {
 	select {
-	case s.seats <- struct{}{}:
+	case seats <- struct{}{}:
 		return true
 	default:
 	}
-	if deadline.IsZero() {
-		s.seats <- struct{}{}
-		return true
-	}
 	select {
-	case s.seats <- struct{}{}:
+	case seats <- struct{}{}:
 		return true
 	case <-s.after(deadline.Sub(s.now())):
 		return false
 	}
 }
 
-func (s *stock) leave() { <-s.seats }
+func (s *stock) leave(size int) {
+	<-s.seats
+	if size > largeBody {
+		<-s.large
+	}
+}
 
 // worker is the scratch memory of one request.
 type worker struct {
@@ -69,7 +121,7 @@ type worker struct {
 	request  chattemplate.Request
 	deadline time.Time // zero: none
 	now      func() time.Time
-	seal     sealMemory
+	seal     gmac.Scratch
 }
 
 func (s *stock) get() *worker {
@@ -78,7 +130,7 @@ func (s *stock) get() *worker {
 	}
 	w := &worker{now: s.now}
 	if s.templates != nil {
-		w.render = s.templates.worker()
+		w.render = s.templates.worker(w.expired)
 	}
 	if s.index != nil {
 		w.key = s.index.worker(w.expired)
@@ -102,8 +154,9 @@ func (w *worker) expired() bool {
 func (v *serving) exactly(w *worker, q *Request, r *Result) *chattemplate.Prompt {
 	var p *chattemplate.Prompt
 	adapter, salt := q.Adapter, q.Salt
-	if w.render != nil {
+	if w.render != nil && v.renders(q.Kind) {
 		w.request = chattemplate.Request{Kind: q.Kind, Body: q.Body, Now: w.now()}
+		w.render.Bound(memoryPerByte*len(q.Body) + memoryBase)
 		p = w.render.Render(&w.request)
 		salt = p.Salt
 		if p.Adapter != "" {
@@ -111,6 +164,7 @@ func (v *serving) exactly(w *worker, q *Request, r *Result) *chattemplate.Prompt
 		}
 	}
 	r.Namespace = keys.Namespace(q.Model, adapter, string(salt))
+	r.ordinary = adapter == "" && (p == nil || p.Prompts <= 1) && oneAnswer(q.Body)
 	switch {
 	case p == nil:
 		r.Reason = v.why
@@ -118,6 +172,7 @@ func (v *serving) exactly(w *worker, q *Request, r *Result) *chattemplate.Prompt
 		r.Reason = p.Reason
 	case onlyIDs(p):
 		keys.FromTokens(p.Parts[0].IDs, v.cfg.BlockSize, r.Namespace, &r.Keys)
+		r.ordinary = false // the client has counted
 		r.found(p)
 	case !v.exact:
 		r.Reason = v.why
@@ -159,7 +214,7 @@ func (r *Result) found(p *chattemplate.Prompt) {
 		r.Reason = p.Reason
 		return
 	}
-	r.Comparable = p.Prompts <= 1
+	r.Comparable = r.ordinary
 }
 
 // overText makes keys over the rendered prompt, or over the raw JSON of it.

@@ -3,6 +3,7 @@ package keying
 import (
 	"crypto/tls"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,18 +31,22 @@ type Source struct {
 
 	panicked atomic.Int64 // when a panic was last logged, in Unix nanoseconds
 
-	// Of the goroutine that is in run.
+	// Of the goroutine that is in run, and of the one that compares while there is one.
 	checks    map[life]*check
-	learnt    string    // version of the engines, "" unknown
+	anew      bool      // all comparisons are made once more, because of usage
 	probation time.Time // when a tokenizer that the usage spoke against gets another chance; zero: not set
-	chances   int       // it has had
 
-	mu      sync.Mutex // guards all below
-	cfg     configs.Tokenizer
-	tls     configs.ClientTLS
-	redial  bool // the client is not made of tls yet
-	loaded  loaded
-	verdict verdict
+	mu       sync.Mutex // guards all below
+	cfg      configs.Tokenizer
+	tls      configs.ClientTLS
+	redial   bool      // the client is not made of tls yet
+	reloaded bool      // settings were applied, the same ones or others
+	retry    time.Time // when files that were refused are read again
+	refusals int       // in a row
+	learnt   string    // version of the engines, "" unknown
+	loaded   loaded
+	verdict  verdict
+	doubt    doubt
 }
 
 // loaded is what was made of the files. run replaces it as a whole.
@@ -55,6 +60,26 @@ type loaded struct {
 	refused    string // why the tokenizer cannot be used, "" it can
 	template   string // why chats cannot be rendered, "" they can
 	generation uint32 // raised by every change of tokens
+}
+
+// chats says which routes of the engines can be asked about chats. Without a model's
+// files the names that it goes by must do.
+func (l *loaded) chats(models []configs.Model) chatRoutes {
+	if l.templates == nil {
+		return chatRoutes{}
+	}
+	switch l.templates.encoder {
+	case "template", "other": // vLLM's /tokenize has its own encoders too, but for Harmony
+	default:
+		return chatRoutes{}
+	}
+	for i := range models {
+		name := strings.ToLower(models[i].ID)
+		if l.cfg.Path == "" && (strings.Contains(name, "gpt-oss") || strings.Contains(name, "gpt_oss")) {
+			return chatRoutes{}
+		}
+	}
+	return chatRoutes{tokenize: true}
 }
 
 // verdict is what comparisons have shown.
@@ -76,14 +101,11 @@ func (s *Source) Key(q *Request, r *Result) {
 	}
 	defer s.guardKey(r)
 	begin := s.now()
-	var deadline time.Time
-	if v.cfg.Budget > 0 {
-		deadline = begin.Add(v.cfg.Budget.D())
-	}
+	deadline := begin.Add(v.budget())
+	r.generation, r.caller = v.generation, callerOf(q.Caller)
 	if j := s.work(v, q, r, deadline); j != nil {
 		s.remote.wait(j, v, deadline, r)
 	}
-	r.generation = v.generation
 	s.metrics.keyed(r, s.now().Sub(begin))
 }
 
@@ -94,16 +116,13 @@ func (s *Source) work(v *serving, q *Request, r *Result, deadline time.Time) *jo
 		r.Reason = ReasonTooLarge
 		return nil
 	}
-	if !v.stock.enter(deadline) {
+	if !v.stock.enter(len(q.Body), deadline) {
 		r.Reason = ReasonBudget
 		return nil
 	}
-	defer v.stock.leave()
+	defer v.stock.leave(len(q.Body))
 	w := v.stock.get()
-	if v.cfg.Budget > 0 {
-		// From here on: making a worker is not the prompt's fault.
-		w.deadline = s.now().Add(v.cfg.Budget.D())
-	}
+	w.deadline = deadline
 	j := s.key(v, w, q, r)
 	v.stock.put(w) // not after a panic
 	return j
@@ -134,7 +153,7 @@ func (s *Source) configure(cfg configs.Tokenizer, secure configs.ClientTLS) {
 	s.mu.Lock()
 	none := configs.ClientTLS{}
 	s.redial = s.redial || secure != none || secure != s.tls
-	s.cfg, s.tls = cfg, secure
+	s.cfg, s.tls, s.reloaded = cfg, secure, true
 	news := s.publish()
 	s.mu.Unlock()
 	s.tell(news)
@@ -162,7 +181,11 @@ func (s *Source) publish() news {
 		s.serving.Store(nil)
 		return n
 	}
-	v := &serving{cfg: s.cfg, generation: s.loaded.generation, stock: s.loaded.stock}
+	v := &serving{cfg: s.cfg, generation: s.loaded.generation, stock: s.loaded.stock, zone: time.UTC}
+	if zone, err := time.LoadLocation(s.cfg.Timezone); err == nil {
+		v.zone = zone
+	}
+	v.chats = s.loaded.chats(s.set.Config().Models)
 	if v.stock == nil {
 		v.stock = newStock(nil, nil, s.now, s.remote.after)
 	} else {
@@ -187,7 +210,7 @@ func (s *Source) believed() (exact bool, why Reason) {
 		return false, ReasonLoading
 	case s.verdict.parity == ParityFailed || s.verdict.usage:
 		return false, ReasonDegraded
-	case s.cfg.Parity == configs.ParityStrict && s.verdict.parity != ParityPassed:
+	case s.cfg.Parity == configs.ParityStrict && s.verdict.parity != ParityPassed && s.verdict.parity != ParityNoChats:
 		return false, ReasonUnproven
 	}
 	return true, ReasonOK

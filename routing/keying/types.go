@@ -14,6 +14,7 @@ type Request struct {
 	Salt    []byte // cache_salt
 	Tools   []byte // raw JSON of the tools, nil none
 	Prompt  []byte // raw JSON of the messages, prompt or input, nil none
+	Caller  string // who asks, "" nobody has been told apart
 }
 
 // Result is what Key found. It is reusable and keeps its memory.
@@ -25,7 +26,10 @@ type Result struct {
 	// Comparable: Tokens is what the engine should report as prompt tokens.
 	Comparable bool
 
+	ordinary   bool   // one answer to a prompt of text without an adapter
 	generation uint32 // of the tokenizer
+	epoch      uint32 // of the engines' answers
+	caller     uint64
 }
 
 // Reset forgets the result and keeps the memory of moderate size.
@@ -86,11 +90,11 @@ const (
 	ReasonRefused  Reason = "refused"      // could not be used
 	ReasonDegraded Reason = "degraded"     // found unlike the engines'
 	ReasonUnproven Reason = "unproven"     // parity is strict and has not passed
-	ReasonBudget   Reason = "budget"       // over the time for one prompt
-	ReasonTooLarge Reason = "too_large"    // over max_prompt
-	ReasonText     Reason = "text"         // text that the tokenizer does not take
-	ReasonFailed   Reason = "failed"       // the tokenizer gave another error
-	ReasonPanic    Reason = "panic"        // a fault of ours; the log has it
+	ReasonBudget          = chattemplate.ReasonBudget
+	ReasonTooLarge Reason = "too_large" // over max_prompt
+	ReasonText     Reason = "text"      // text that the tokenizer does not take
+	ReasonFailed   Reason = "failed"    // the tokenizer gave another error
+	ReasonPanic    Reason = "panic"     // a fault of ours; the log has it
 )
 
 // State is what a pool's tokenizer is good for.
@@ -134,6 +138,7 @@ const (
 	ParityFailed                    // one did not
 	ParityUnsupported               // the engines have no way to be asked
 	ParityOff                       // not asked for
+	ParityNoChats                   // as passed, but no engine renders chats for comparison
 )
 
 // String is the outcome as the admin API prints it.
@@ -149,6 +154,8 @@ func (p Parity) String() string {
 		return "unsupported"
 	case ParityOff:
 		return "off"
+	case ParityNoChats:
+		return "unsupported_for_chats"
 	}
 	return "unknown"
 }
