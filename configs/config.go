@@ -251,13 +251,13 @@ type Tokenizer struct {
 	BlockSize       int        `yaml:"block_size"`       // tokens per key, as the engines' cache blocks; default 16
 	Memo            Size       `yaml:"memo"`             // memory for known prompt starts; default 64MiB; 0 off
 	MaxPrompt       Size       `yaml:"max_prompt"`       // longer bodies are routed by load; default 8MiB
-	Budget          Duration   `yaml:"budget"`           // time for one prompt, then it is routed by load; default 20ms; 0: no limit
+	Budget          Duration   `yaml:"budget"`           // time for one prompt, waiting included, then it is routed by load; default 20ms; 0: 5s
 	Text            Switch     `yaml:"text"`             // keys over the bytes of prompts that have none over tokens (auto: when there is a path); default auto
-	Remote          RemoteMode `yaml:"remote"`           // the engines' own tokenizing where ours cannot tell (auto: for the next time, always: waiting for it); default auto
+	Remote          RemoteMode `yaml:"remote"`           // the engines' own tokenizing where ours cannot tell (auto: of prompts that come again, always: waiting for it); default auto
 	RemoteTimeout   Duration   `yaml:"remote_timeout"`   // of one question to an engine; default 1s
 	RemoteCache     Size       `yaml:"remote_cache"`     // memory for such answers; default 32MiB
 	Parity          ParityMode `yaml:"parity"`           // comparison with the engines' own tokens; default on
-	ParityTolerance int        `yaml:"parity_tolerance"` // of the last 20 comparable answers this many may count other prompt tokens than the gateway; default 4
+	ParityTolerance int        `yaml:"parity_tolerance"` // of the last 20 comparable answers this many may count other prompt tokens than the gateway before the engines are asked again; default 4
 }
 
 // Usage is how tokens are counted.

@@ -36,6 +36,7 @@ func (t *Tokenizer) check(f *findings, path string) {
 		}
 	}
 	d := DefaultTokenizer()
+	idle(t.Unicode != d.Unicode, "unicode")
 	idle(t.ChatTemplate != "", "chat_template")
 	idle(t.TemplateKwargs != "", "default_template_kwargs")
 	idle(t.Parity != d.Parity, "parity")

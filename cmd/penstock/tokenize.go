@@ -17,7 +17,7 @@ import (
 )
 
 const tokenizeUsage = `usage: penstock tokenize --tokenizer PATH [flags] < text
-       penstock tokenize --tokenizer PATH --chat [flags] < request.json
+       penstock tokenize --tokenizer PATH --api chat [flags] < request.json
 
 Prints the token ids of what it reads, separated by spaces, on one line: for
 checking that the gateway counts as an engine does. The text is taken byte for
@@ -25,15 +25,24 @@ byte, a last line break included. Exit code 0: done; 1: it could not be done;
 2: wrong usage.
 
   --tokenizer PATH  folder with tokenizer.json, as a pool's tokenizer.path
-  --chat            read the JSON body of /v1/chat/completions and render it
+  --api NAME        read the JSON body of a request and make its prompt: chat,
+                    completions, responses or messages
+  --chat            the same as --api chat
   --special on|off  for text: whether the tokenizer's own BOS and EOS are added;
-                    default on, as for /v1/completions. Chats say it themselves
+                    default on, as for /v1/completions. Requests say it themselves
   --unicode 16|14   character classes of the engine's image; default 16
-  --engine NAME     whose chat prompts are made: vllm (default) or sglang
+  --engine NAME     whose prompts are made: vllm (default) or sglang
   --engine-version V
   --template FILE   chat template instead of the model's own
   --kwargs JSON     default_template_kwargs
   --timezone NAME   of the engine, for prompts with the date; default UTC
+  --content-format auto|string|parts
+  --tool-projection auto|vllm|sglang|as_sent
+  --mode auto|hf|mistral|deepseek_v32|deepseek_v4|other
+  --tool-call-parser NAME
+  --reasoning-parser NAME
+  --harmony-date YYYY-MM-DD
+                    as the pool's keys of these names
   --count           print the number of ids instead
   --json            print one object: ids, count, and what was used
 `
@@ -48,6 +57,7 @@ type tokenizeCall struct {
 	special             string
 	unicode             string
 	kwargs              string
+	api                 string // "" text
 	chat, count, asJSON bool
 	stdin               io.Reader
 	stdout, stderr      io.Writer
@@ -95,11 +105,16 @@ func (c *tokenizeCall) parse(args []string) error {
 	flags.StringVar(&c.special, "special", "on", "")
 	flags.StringVar(&c.unicode, "unicode", "16", "")
 	flags.StringVar(&c.kwargs, "kwargs", "", "")
+	flags.StringVar(&c.api, "api", "", "")
 	flags.BoolVar(&c.chat, "chat", false, "")
+	c.profileFlags(flags)
 	flags.BoolVar(&c.count, "count", false, "")
 	flags.BoolVar(&c.asJSON, "json", false, "")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if c.chat && c.api == "" {
+		c.api = "chat"
 	}
 	c.cfg.TemplateKwargs = configs.Object(c.kwargs)
 	c.cfg.Unicode = map[string]int{"16": 16, "14": 14}[c.unicode]
@@ -118,7 +133,7 @@ func (c *tokenizeCall) parse(args []string) error {
 	case zone != nil:
 		return fmt.Errorf("--timezone %q is not known", c.cfg.Timezone)
 	}
-	return nil
+	return c.checkProfile()
 }
 
 func (c *tokenizeCall) run() error {
@@ -149,11 +164,12 @@ func (c *tokenizeCall) run() error {
 
 // prompt is the text itself, or the rendering of a request.
 func (c *tokenizeCall) prompt(text []byte) (*chattemplate.Prompt, error) {
-	if !c.chat {
+	if c.api == "" {
 		part := chattemplate.Part{Text: text, AddSpecial: c.special == "on"}
 		return &chattemplate.Prompt{Status: chattemplate.Exact, Parts: []chattemplate.Part{part}, Prompts: 1}, nil
 	}
-	if err := scan.Scan(text, scan.KindChat, scan.Limits{}, new(scan.Result)); err != nil {
+	api := tokenizeAPIs[c.api]
+	if err := scan.Scan(text, api.body, scan.Limits{}, new(scan.Result)); err != nil {
 		return nil, err // as the gateway refuses it
 	}
 	sources, template, err := keying.Sources(c.cfg.Path, c.cfg.ChatTemplate)
@@ -164,7 +180,7 @@ func (c *tokenizeCall) prompt(text []byte) (*chattemplate.Prompt, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot use the model's files: %w", err)
 	}
-	p := r.NewWorker().Render(&chattemplate.Request{Kind: chattemplate.KindChat, Body: text, Now: c.now()})
+	p := r.NewWorker().Render(&chattemplate.Request{Kind: api.prompt, Body: text, Now: c.now()})
 	if p.Status == chattemplate.Unknown {
 		why := ""
 		if err := r.TemplateError(); err != nil {

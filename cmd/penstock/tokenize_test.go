@@ -32,6 +32,12 @@ func TestTokenizePrintsTheIDs(t *testing.T) {
 	const ids = "267 117 115 261 10 256 257 111 259 264 268 10 267 97 115 115 105 115 116 97 110 116 10\n"
 	f("--chat", chat, ids)
 	f("--chat --count", chat, "23\n")
+	f("--api chat", chat, ids)
+	f("--api completions", `{"prompt":"hello the water"}`, "266 256 257 111 259 264\n")
+	f("--api responses", `{"input":"hello the water"}`, "266 "+ids) // vLLM adds the BOS there
+	f("--api messages", `{"max_tokens":1,"messages":[{"role":"user","content":"hello the water"}]}`, ids)
+	const parts = `{"messages":[{"role":"user","content":[{"type":"text","text":"hello the water"}]}]}`
+	f("--api chat --content-format string --tool-projection sglang --mode hf --tool-call-parser hermes --reasoning-parser qwen3 --harmony-date 2026-01-31", parts, ids)
 }
 
 func TestTokenizePrintsJSON(t *testing.T) {
@@ -77,6 +83,12 @@ func TestTokenizeFailsInWords(t *testing.T) {
 	f(exitUsage, "--tokenizer x --special maybe", "", "neither on nor off")
 	f(exitUsage, "--tokenizer x --engine llama", "", "neither vllm nor sglang")
 	f(exitUsage, "--tokenizer x --timezone Mars", "", "not known")
+	f(exitUsage, "--tokenizer x --api generate", "", "--api \"generate\" is none of")
+	f(exitUsage, "--tokenizer x --content-format list", "", "--content-format")
+	f(exitUsage, "--tokenizer x --tool-projection all", "", "--tool-projection")
+	f(exitUsage, "--tokenizer x --mode slow", "", "--mode")
+	f(exitUsage, "--tokenizer x --harmony-date today", "", "is no date")
+	f(exitFailed, "--chat --mode mistral --tokenizer "+tinyTokenizer, `{"messages":[{"role":"user","content":"x"}]}`, "encoder")
 	f(exitUsage, "--nonsense", "", "not defined")
 	f(exitFailed, "--tokenizer testdata/absent", "", "cannot read tokenizer")
 	f(exitFailed, "--tokenizer .", "", "cannot use tokenizer")

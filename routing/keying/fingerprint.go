@@ -20,7 +20,7 @@ func fingerprintOf(k gmac.Key, memory *gmac.Scratch, q *Request, namespace uint6
 	var t fingerprint
 	binary.LittleEndian.PutUint64(t[:], namespace)
 	t[8] = byte(q.Kind)
-	binary.LittleEndian.PutUint32(t[12:], uint32(day)) //nolint:gosec // only told apart
+	binary.LittleEndian.PutUint32(t[12:], uint32(day))
 	m := newMembers(q.Body)
 	for {
 		one, ok := m.next()
@@ -36,7 +36,7 @@ func fingerprintOf(k gmac.Key, memory *gmac.Scratch, q *Request, namespace uint6
 // calendar is the engines' clock: a day, and when it ends.
 func calendar(now time.Time, zone *time.Location) (day int32, ends time.Time) {
 	year, month, date := now.In(zone).Date()
-	return int32(year*400 + now.In(zone).YearDay()), time.Date(year, month, date+1, 0, 0, 0, 0, zone) //nolint:gosec // a year
+	return int32(year*400 + now.In(zone).YearDay()), time.Date(year, month, date+1, 0, 0, 0, 0, zone)
 }
 
 // neutral are members of requests that no engine puts into a prompt, and those that

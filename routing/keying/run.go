@@ -50,7 +50,9 @@ func (s *Source) watch(ctx context.Context, changed <-chan struct{}) {
 	wg.Go(func() { done <- s.compare(pass) })
 	retry := time.NewTimer(s.untilRetry())
 	defer retry.Stop()
-	var due <-chan time.Time // nil while comparing
+	again := time.NewTimer(quiet)
+	defer again.Stop()
+	var due <-chan time.Time // of again; nil while comparing
 	dirty := false           // the pool has changed meanwhile
 	for {
 		select {
@@ -67,9 +69,8 @@ func (s *Source) watch(ctx context.Context, changed <-chan struct{}) {
 			if dirty {
 				return
 			}
-			timer := time.NewTimer(next)
-			defer timer.Stop()
-			due = timer.C
+			again.Reset(next)
+			due = again.C
 		case <-due:
 			return
 		case <-retry.C:

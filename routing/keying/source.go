@@ -223,6 +223,8 @@ type news struct {
 	detail  string
 	usage   bool
 	loaded  *vocabulary
+	// template is why chats cannot be rendered, "" they can.
+	template string
 }
 
 // stateFor is the state behind a reason not to believe; for all others it is ready.
@@ -241,7 +243,7 @@ func (s *Source) settle() news {
 		return news{}
 	}
 	s.verdict.state = state
-	n := news{changed: true, state: state, detail: s.verdict.detail, usage: s.verdict.usage, loaded: s.loaded.vocabulary}
+	n := news{changed: true, state: state, detail: s.verdict.detail, usage: s.verdict.usage, loaded: s.loaded.vocabulary, template: s.loaded.template}
 	if state == StateRefused {
 		n.detail = s.loaded.refused
 	}
@@ -259,6 +261,9 @@ func (s *Source) tell(n news) {
 		i := n.loaded.info
 		s.log.Info("tokenizer ready", pool, slog.String("kind", i.Kind), slog.String("family", i.Family),
 			slog.Int("vocabulary", i.Vocabulary), slog.Int64("bytes", i.Bytes), slog.String("digest", i.Digest))
+		if n.template != "" {
+			s.log.Warn("chats of the pool cannot be rendered; they are keyed without the tokenizer", pool, slog.String("reason", n.template))
+		}
 	case StateRefused:
 		s.log.Warn("tokenizer refused; prompts are keyed without it", pool, slog.String("reason", n.detail))
 	case StateDegraded:
