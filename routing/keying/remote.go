@@ -95,6 +95,7 @@ func (m *remote) find(v *serving, w *worker, q *Request, p *chattemplate.Prompt,
 		day, ends = 0, time.Time{} // the client's own text
 	}
 	of := fingerprintOf(m.tags, &w.seal, q, r.Namespace, day)
+	r.plain = r.ordinary(q.Body, p)
 	if m.take(of, r) {
 		m.metrics.asked(askHit)
 		return nil
@@ -133,7 +134,7 @@ func (m *remote) take(of fingerprint, r *Result) bool {
 		return false
 	}
 	r.Keys = keys.Keys{Tokens: a.tokens, KnownTokens: a.tokens, Blocks: append(r.Blocks[:0], a.blocks...)}
-	r.Origin, r.Comparable, r.epoch = OriginEngine, r.ordinary, m.epoch.Load()
+	r.Origin, r.Comparable, r.epoch = OriginEngine, r.plain, m.epoch.Load()
 	return true
 }
 

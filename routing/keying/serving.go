@@ -164,7 +164,7 @@ func (v *serving) exactly(w *worker, q *Request, r *Result) *chattemplate.Prompt
 		}
 	}
 	r.Namespace = keys.Namespace(q.Model, adapter, string(salt))
-	r.ordinary = adapter == "" && (p == nil || p.Prompts <= 1) && oneAnswer(q.Body)
+	r.adapter = adapter != ""
 	switch {
 	case p == nil:
 		r.Reason = v.why
@@ -172,14 +172,15 @@ func (v *serving) exactly(w *worker, q *Request, r *Result) *chattemplate.Prompt
 		r.Reason = p.Reason
 	case onlyIDs(p):
 		keys.FromTokens(p.Parts[0].IDs, v.cfg.BlockSize, r.Namespace, &r.Keys)
-		r.ordinary = false // the client has counted
 		r.found(p)
+		r.Comparable = false // the client has counted
 	case !v.exact:
 		r.Reason = v.why
 	case w.expired():
 		r.Reason = ReasonBudget
 	default:
 		r.tokenized(p, w.key.Key(p, r.Namespace, &r.Keys))
+		r.Comparable = r.Comparable && r.ordinary(q.Body, p)
 	}
 	return p
 }
@@ -214,7 +215,12 @@ func (r *Result) found(p *chattemplate.Prompt) {
 		r.Reason = p.Reason
 		return
 	}
-	r.Comparable = r.ordinary
+	r.Comparable = true
+}
+
+// ordinary reports whether a request is for one answer to one prompt, by no adapter.
+func (r *Result) ordinary(body []byte, p *chattemplate.Prompt) bool {
+	return !r.adapter && (p == nil || p.Prompts <= 1) && oneAnswer(body)
 }
 
 // overText makes keys over the rendered prompt, or over the raw JSON of it.

@@ -26,7 +26,8 @@ type Result struct {
 	// Comparable: Tokens is what the engine should report as prompt tokens.
 	Comparable bool
 
-	ordinary   bool   // one answer to a prompt of text without an adapter
+	adapter    bool   // it is for one
+	plain      bool   // what an engine answers is comparable
 	generation uint32 // of the tokenizer
 	epoch      uint32 // of the engines' answers
 	caller     uint64
