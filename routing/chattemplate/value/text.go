@@ -38,9 +38,9 @@ const (
 )
 
 // special has the high bit of every byte of a word that is a quote or a backslash; it
-// may have those of bytes above the lowest of them.
-func special(w uint64) uint64 {
-	return (((w ^ quotes) - ones) | ((w ^ backslashes) - ones)) &^ w & highBits
+// may have those of bytes above the lowest of them, and has other bits besides.
+func special(w, quote, slash, one uint64) uint64 {
+	return (((w ^ quote) - one) | ((w ^ slash) - one)) &^ w
 }
 
 // unescape copies the string at the start of src, the first escape of which is at
@@ -50,7 +50,7 @@ func (p *parser) unescape(dst, src []byte, escape int) int {
 	n := copy(dst, src[:escape])
 	i := escape
 	for {
-		read, written := plainly(dst[n:], src[i:])
+		read, written := plainly(dst[n:], src[i:], quotes, backslashes, ones)
 		i, n = i+read, n+written
 		switch c := src[i:]; {
 		case len(c) == 0:
@@ -73,20 +73,21 @@ func (p *parser) unescape(dst, src []byte, escape int) int {
 }
 
 // plainly copies src to dst, without the escapes of one letter, up to what is none of
-// these: a quote, another escape, or the last bytes.
-func plainly(dst, src []byte) (i, n int) {
+// these: a quote, another escape, or the last bytes. The words to compare with are
+// arguments for the sake of registers: constants would be loaded anew for every word.
+func plainly(dst, src []byte, quote, slash, one uint64) (i, n int) {
 	for i <= len(src)-2*word && n <= len(dst)-2*word {
-		one, two := binary.LittleEndian.Uint64(src[i:]), binary.LittleEndian.Uint64(src[i+word:])
-		binary.LittleEndian.PutUint64(dst[n:], one)
-		binary.LittleEndian.PutUint64(dst[n+word:], two)
-		found := special(one)
-		if found|special(two) == 0 {
+		first, second := binary.LittleEndian.Uint64(src[i:]), binary.LittleEndian.Uint64(src[i+word:])
+		binary.LittleEndian.PutUint64(dst[n:], first)
+		binary.LittleEndian.PutUint64(dst[n+word:], second)
+		found, after := special(first, quote, slash, one), special(second, quote, slash, one)
+		if (found|after)&highBits == 0 {
 			i, n = i+2*word, n+2*word
 			continue
 		}
-		if found == 0 {
+		if found &= highBits; found == 0 {
 			i, n = i+word, n+word
-			found = special(two)
+			found = after & highBits
 		}
 		at := bits.TrailingZeros64(found) / 8
 		i, n = i+at, n+at
