@@ -136,7 +136,7 @@ func TestUsageThatDiffersTakesTheTokenizerOut(t *testing.T) {
 	g, source := startKeyed(t, "budget: 0, path: "+tiny, "", e.url)
 	eventually(t, "a verdict", func() bool { return source.Status().Parity == keying.ParityUnsupported })
 	e.extra.set(1)
-	for i := range 10 {
+	for i := range 15 {
 		if r := g.post("/v1/completions", completion("hello the water"+strings.Repeat(" x", i))); r.status != 200 {
 			t.Fatalf("%+v", r)
 		}

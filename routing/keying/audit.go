@@ -14,9 +14,12 @@ import (
 // window is how many comparable answers are looked at.
 const window = 20
 
-// enoughSources is from how many different callers the answers that differ must come,
-// where no engine can be asked: one alone must not be able to take a tokenizer out.
-const enoughSources = 3
+// What convinces where no engine can be asked: so many different callers, and so many
+// of the window. One caller must not be able to take a tokenizer out.
+const (
+	enoughSources = 3
+	enoughAnswers = window / 2
+)
 
 // audit remembers of the last answers whether they counted as we did. One answer
 // says little: an engine may count what no gateway sees. Many say that something is
@@ -41,7 +44,7 @@ type suspicion uint8
 const (
 	unsuspicious suspicion = iota
 	suspicious             // more than tolerance differ
-	convincing             // and they do for different callers, or it is all there is
+	convincing             // half do, for different callers, or all do
 )
 
 // note takes in one answer and says how things stand.
@@ -75,7 +78,7 @@ func (a *audit) level(tolerance int) suspicion {
 	switch {
 	case differ <= tolerance:
 		return unsuspicious
-	case len(callers) >= enoughSources, differ == window && len(prompts) >= enoughSources:
+	case len(callers) >= enoughSources && differ >= enoughAnswers, differ == window && len(prompts) >= enoughSources:
 		return convincing
 	}
 	return suspicious
@@ -108,7 +111,7 @@ type Count struct {
 func (r *Result) Count() Count {
 	c := Count{
 		Tokens: int64(r.Tokens), Origin: r.Origin, Comparable: r.Comparable,
-		generation: r.generation, epoch: r.epoch, caller: r.caller, prompt: r.Namespace ^ uint64(r.Tokens),
+		generation: r.generation, epoch: r.epoch, caller: r.caller, prompt: r.short,
 	}
 	if n := len(r.Blocks); n > 0 {
 		c.prompt = r.Blocks[n-1]
@@ -141,10 +144,11 @@ func (s *Source) Observe(c Count, reported int64) {
 		s.observeAnswer(&c, o, v.cfg.ParityTolerance)
 		return
 	}
-	if s.live.note(o, v.cfg.ParityTolerance) == unsuspicious || !o.different || v.cfg.Parity == configs.ParityOff {
+	level := s.live.note(o, v.cfg.ParityTolerance)
+	if level == unsuspicious || !o.different || v.cfg.Parity == configs.ParityOff {
 		return
 	}
-	s.suspect(fmt.Sprintf("the engine counted %d prompt tokens, the gateway %d", reported, c.Tokens))
+	s.suspect(level, fmt.Sprintf("the engine counted %d prompt tokens, the gateway %d", reported, c.Tokens))
 }
 
 // observeAnswer is Observe for the tokens that an engine gave.
@@ -162,13 +166,15 @@ func (s *Source) observeAnswer(c *Count, o observed, tolerance int) {
 }
 
 // suspect has the engines asked for their ids of the samples again, because the usage
-// of answers speaks against the tokenizer. What they say decides.
-func (s *Source) suspect(detail string) {
+// of answers speaks against the tokenizer. What they say decides; when they had nothing
+// to say a moment ago, usage that convinces does.
+func (s *Source) suspect(level suspicion, detail string) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := &s.doubt
-	if d.raised || s.verdict.usage || now.Before(d.next) {
+	early := now.Before(d.next)
+	if d.raised || s.verdict.usage || early && (!d.silent || level != convincing) {
 		return
 	}
 	d.raised, d.detail = true, detail
@@ -180,6 +186,7 @@ type doubt struct {
 	raised bool      // the engines are to be asked
 	detail string    // of the answer that raised it
 	next   time.Time // none is raised before
+	silent bool      // the engines could not tell the last time: enough usage need not wait
 	last   time.Time // when it was raised last
 	times  int       // in a row, without an hour of quiet
 }
@@ -188,10 +195,10 @@ type doubt struct {
 const calm = time.Hour
 
 // settled is noted when the engines were asked; the next time is put off more and more.
-func (d *doubt) settled(now time.Time) {
+func (d *doubt) settled(now time.Time, silent bool) {
 	if now.Sub(d.last) > calm {
 		d.times = 0
 	}
-	d.raised, d.last, d.next = false, now, now.Add(backoff(retryDifferent, d.times))
+	d.raised, d.silent, d.last, d.next = false, silent, now, now.Add(backoff(retryDifferent, d.times))
 	d.times++
 }

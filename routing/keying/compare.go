@@ -219,7 +219,7 @@ func (s *Source) decide(outcome Parity, now time.Time) (cleared bool) {
 		}
 		return false
 	}
-	s.doubt.settled(now)
+	s.doubt.settled(now, outcome != ParityPassed && outcome != ParityFailed)
 	switch {
 	case outcome == ParityPassed:
 		s.live.reset()

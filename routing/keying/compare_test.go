@@ -134,11 +134,16 @@ func TestUsageThatDiffersDegradesAndGetsAnotherChance(t *testing.T) {
 	for range 100 {
 		b.source.Observe(r.Count(), int64(r.Tokens))
 	}
-	b.observe(r, 4, nil)
+	b.observe(r, enoughAnswers-1, nil)
+	b.eventually("the engines were asked", func() bool {
+		b.source.mu.Lock()
+		defer b.source.mu.Unlock()
+		return b.source.doubt.silent
+	})
 	if b.source.Status().State != StateReady {
 		t.Fatal("few answers among many")
 	}
-	b.observe(r, 1, nil)
+	b.observe(r, 1, nil) // at once: the engines have had their say
 	b.await(StateDegraded)
 	if d := b.source.Status().Detail; !strings.Contains(d, "the engine counted") {
 		t.Error(d)
@@ -208,7 +213,19 @@ func TestOneCallerConvincesNobody(t *testing.T) {
 	f("one prompt", 20, yes, none, one, suspicious)
 	f("no keys, many prompts", 20, half, none, id, convincing)
 	f("many keys", 20, half, id, one, convincing)
+	f("many keys, few answers", 9, yes, id, one, suspicious)
 	f("few", 4, yes, none, id, unsuspicious)
+}
+
+// TestShortPromptsAreToldApart: they have no keys.
+func TestShortPromptsAreToldApart(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(p *configs.Pool) { p.Tokenizer.BlockSize = 64 }, newFakeEngine(t))
+	b.run(StateReady)
+	one, other := b.key(chat("hello 1")).Count(), b.key(chat("hello 2")).Count()
+	if one.prompt == other.prompt || one.Tokens != other.Tokens {
+		t.Errorf("%+v and %+v", one, other)
+	}
 }
 
 func TestDoubtsCalmDown(t *testing.T) {
@@ -216,14 +233,14 @@ func TestDoubtsCalmDown(t *testing.T) {
 	var d doubt
 	now := time.Unix(1e9, 0)
 	for range 5 {
-		d.settled(now)
+		d.settled(now, false)
 		now = d.next
 	}
 	if wait := d.next.Sub(d.last); wait != longestRetry && wait != retryDifferent<<4 {
 		t.Errorf("waits %v", wait)
 	}
 	now = d.last.Add(calm + time.Second)
-	d.settled(now)
+	d.settled(now, false)
 	if wait := d.next.Sub(now); wait != retryDifferent {
 		t.Errorf("waits %v after an hour of quiet", wait)
 	}

@@ -173,7 +173,7 @@ func TestAnswersThatUsageContradictsAreForgotten(t *testing.T) {
 	}
 	b.expect(chat("hello"), OriginEngine, chattemplate.ReasonEncoder) // one prompt is not enough
 	begun := r.Count()
-	for i := range 5 {
+	for i := range enoughAnswers {
 		c := r.Count()
 		c.prompt = uint64(i)
 		b.source.Observe(c, 1)

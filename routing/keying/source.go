@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
+
 	"penstock/configs"
 	"penstock/pools"
 	"penstock/pools/engine"
@@ -105,6 +107,9 @@ func (s *Source) Key(q *Request, r *Result) {
 	r.generation, r.caller = v.generation, callerOf(q.Caller)
 	if j := s.work(v, q, r, deadline); j != nil {
 		s.remote.wait(j, v, deadline, r)
+	}
+	if len(r.Blocks) == 0 && r.Origin.Counted() {
+		r.short = xxhash.Sum64(q.Body)
 	}
 	s.metrics.keyed(r, s.now().Sub(begin))
 }

@@ -31,6 +31,7 @@ type Result struct {
 	generation uint32 // of the tokenizer
 	epoch      uint32 // of the engines' answers
 	caller     uint64
+	short      uint64 // stands for a prompt that has no block
 }
 
 // Reset forgets the result and keeps the memory of moderate size.
