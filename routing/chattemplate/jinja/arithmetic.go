@@ -57,6 +57,8 @@ func (r *run) arithmetic(operator byte, a, b value.Value) value.Value {
 	switch {
 	case isNumber(x) && isNumber(y):
 		return r.number(operator, a, b)
+	case operator == '-' && (isSetView(a) || isSetView(b)):
+		return r.unsupported("sets")
 	case operator == '%' && a.IsMarkup():
 		return r.unsupported("formatting of markup")
 	case operator == '%' && x == value.String:
@@ -67,6 +69,12 @@ func (r *run) arithmetic(operator byte, a, b value.Value) value.Value {
 		return r.repeat(b, a)
 	}
 	return r.raise("unsupported operand types: %s and %s", typeName(a), typeName(b))
+}
+
+// isSetView reports whether v is a view of a dict that Python computes with as a set.
+func isSetView(v value.Value) bool {
+	view, ok := v.Ext().(*dictView)
+	return ok && view.kind != overValues
 }
 
 // operatorOf are the operators by one character.

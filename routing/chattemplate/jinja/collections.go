@@ -297,17 +297,39 @@ func (r *run) sliced(obj value.Value, parts [3]expr) value.Value {
 	default:
 	}
 	if x, ok := obj.Ext().(*rangeValue); ok {
-		start, n, step, ok := r.sliceRange(bounds, x.length)
-		if !ok {
-			return value.Value{}
-		}
-		first, by := x.start+int64(start)*x.step, int64(step)*x.step
-		if n == 0 {
-			return r.unsupported("an empty slice of a range")
-		}
-		return r.m.NewOther(&rangeValue{start: first, stop: first + by*int64(n), step: by, length: n})
+		return r.sliceOfRange(x, bounds)
 	}
 	return r.raise("%s cannot be sliced", typeName(obj))
+}
+
+// sliceOfRange is a range whose ends are those of the slice, as Python prints them.
+func (r *run) sliceOfRange(x *rangeValue, bounds [3]value.Value) value.Value {
+	start, n, step, ok := r.sliceRange(bounds, x.length)
+	if !ok {
+		return value.Value{}
+	}
+	stop := x.length
+	if step < 0 {
+		stop = -1
+	}
+	if bounds[1].Kind() != value.None {
+		stop = sliceEnd(bounds[1], x.length, step)
+	}
+	at := func(i int) int64 { return x.start + int64(i)*x.step }
+	return r.m.NewOther(&rangeValue{start: at(start), stop: at(stop), step: int64(step) * x.step, length: n})
+}
+
+// sliceEnd is where a bound of a slice of n elements lies.
+func sliceEnd(v value.Value, n, step int) int {
+	low, high := 0, n
+	if step < 0 {
+		low, high = -1, n-1
+	}
+	i := clampInt(v, 2*n+2)
+	if i < 0 {
+		i += n
+	}
+	return min(max(i, low), high)
 }
 
 // sliceRange is where a slice of n elements starts and how many it has.
@@ -320,19 +342,11 @@ func (r *run) sliceRange(bounds [3]value.Value, n int) (start, count, step int, 
 			return 0, 0, 0, false
 		}
 	}
-	low, high := 0, n
-	if step < 0 {
-		low, high = -1, n-1
-	}
 	end := func(v value.Value, fallback int) int {
 		if v.Kind() == value.None {
 			return fallback
 		}
-		i := clampInt(v, 2*n+2)
-		if i < 0 {
-			i += n
-		}
-		return min(max(i, low), high)
+		return sliceEnd(v, n, step)
 	}
 	if step > 0 {
 		start = end(bounds[0], 0)
