@@ -2,6 +2,7 @@ package keying
 
 import (
 	"encoding/json"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -243,6 +244,20 @@ func TestPanicsCostOnlyTheKeys(t *testing.T) {
 	b.await(StateRefused)
 	if d := b.source.Status().Detail; !strings.Contains(d, "fault in the gateway (string)") {
 		t.Error(d)
+	}
+}
+
+// TestPanicsDoNotQuoteThePrompt: their values may.
+func TestPanicsDoNotQuoteThePrompt(t *testing.T) {
+	t.Parallel()
+	b := start(t, func(p *configs.Pool) { p.Tokenizer.Parity = configs.ParityOff }, newFakeEngine(t))
+	var text strings.Builder
+	b.manager.deps.Log = slog.New(slog.NewTextHandler(&text, nil))
+	b.run(StateReady)
+	b.files.set(func() { b.files.onKey = func() { panic("cannot read a secret prompt") } })
+	b.expect(chat("hello there"), OriginNone, ReasonPanic)
+	if got := text.String(); strings.Contains(got, "secret prompt") || !strings.Contains(got, "panic=string") || len(got) > 2*maxStack {
+		t.Errorf("logged %q", got)
 	}
 }
 

@@ -156,7 +156,7 @@ func (s *Source) load() {
 	if fresh || retry || next.vocabulary != old.vocabulary || facts != old.engine || !sameRendering(cfg, old.cfg) {
 		next.makeTemplates(s)
 	}
-	if retry && next.refused != "" && next.index == old.index {
+	if retry && next.refused != "" && next.index == old.index && old.templates != nil {
 		next.templates, next.template = old.templates, old.template // nothing has come of it
 	}
 	if fresh || next.index != old.index || next.templates != old.templates {

@@ -37,7 +37,7 @@ func (v *serving) budget() time.Duration {
 // renders reports whether anybody will use a rendering of such a request: the
 // tokenizer, keys over text, or an engine. Ids in prompts are of use by themselves.
 func (v *serving) renders(kind chattemplate.Kind) bool {
-	chat := kind == chattemplate.KindChat || kind == chattemplate.KindMessages
+	chat := kind == chattemplate.KindChat || kind == chattemplate.KindMessages || kind == chattemplate.KindResponses
 	return v.exact || !chat || v.cfg.TextKeys() || v.cfg.RemoteKeys()
 }
 
