@@ -315,8 +315,17 @@ func (r *run) sliceOfRange(x *rangeValue, bounds [3]value.Value) value.Value {
 	if bounds[1].Kind() != value.None {
 		stop = sliceEnd(bounds[1], x.length, step)
 	}
+	by := int64(step)
+	if bounds[2].Kind() != value.None {
+		if by, ok = bounds[2].Int64(); !ok || max(by, -by) > 1<<31 {
+			return r.unsupported("a slice by a large int")
+		}
+	}
+	if max(x.step, -x.step) > 1<<31 {
+		return r.unsupported("a slice of a range by a large int")
+	}
 	at := func(i int) int64 { return x.start + int64(i)*x.step }
-	return r.m.NewOther(&rangeValue{start: at(start), stop: at(stop), step: int64(step) * x.step, length: n})
+	return r.m.NewOther(&rangeValue{start: at(start), stop: at(stop), step: by * x.step, length: n})
 }
 
 // sliceEnd is where a bound of a slice of n elements lies.
