@@ -66,7 +66,7 @@ func (r *runner) charge(m cell, a account, units float64) error {
 func (r *runner) throughput(ctx context.Context, dir string) (cell, error) {
 	drive := r.ownThroughput
 	if r.h.wrk != "" {
-		if err := writeScript(dir, r.address, &r.c); err != nil {
+		if err := writeScript(dir, r.address, r.h.tokenizer, &r.c); err != nil {
 			return nil, err
 		}
 		drive = func(ctx context.Context, length time.Duration) (driven, error) {

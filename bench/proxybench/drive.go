@@ -62,15 +62,16 @@ const script = "post.lua"
 
 // writeScript writes the requests of a case as a wrk script, made before the run:
 // while it drives, wrk runs no Lua for one request, and one table access for many.
-func writeScript(dir, address string, c *benchCase) error {
+func writeScript(dir, address, tokenizer string, c *benchCase) error {
 	text := []byte("wrk.method = \"POST\"\nwrk.headers[\"Content-Type\"] = \"application/json\"\n")
 	if c.chats == 0 {
 		_, body, _ := bytes.Cut(request(address, c.prompt, false, 0, 0), []byte("\r\n\r\n"))
 		text = fmt.Appendf(text, "wrk.body = [==[%s]==]\n", body)
 	} else {
 		text = append(text, "local bodies, requests, at = {}, {}, 0\n"...)
+		chats := prose(tokenizer)
 		for i := range c.chats {
-			text = fmt.Appendf(text, "bodies[%d] = [==[%s]==]\n", i+1, chatBody(i, c.prompt))
+			text = fmt.Appendf(text, "bodies[%d] = [==[%s]==]\n", i+1, chatBody(chats, i, c.prompt))
 		}
 		text = append(text, `init = function() for i, b in ipairs(bodies) do requests[i] = wrk.format(nil, nil, nil, b) end end
 request = function() at = at % #requests + 1; return requests[at] end
