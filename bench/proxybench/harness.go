@@ -177,6 +177,13 @@ func (h *harness) measure(ctx context.Context, c benchCase, p proxy) (cell, erro
 		if r.address, err = freeAddress(ctx); err != nil {
 			return nil, err
 		}
+		admin, err := freeAddress(ctx)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, adminFile), []byte(admin), 0o600)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot note an admin address: %w", err)
+		}
 		cmd, err := p.command(dir, r.address, upstreamAddress)
 		if err != nil {
 			return nil, fmt.Errorf("cannot configure %s: %w", p.name, err)

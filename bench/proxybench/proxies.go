@@ -91,23 +91,23 @@ func versionOf(path string, args ...string) string {
 	return line
 }
 
-// adminFile is where a started Penstock's admin address is noted.
+// adminFile is where the admin address that a Penstock may take is noted.
 const adminFile = "admin"
 
 func penstockCommand(path, tokenizer string) func(dir, address, upstream string) (*exec.Cmd, error) {
 	return func(dir, address, upstream string) (*exec.Cmd, error) {
+		admin, err := os.ReadFile(filepath.Join(dir, adminFile))
+		if err != nil {
+			return nil, fmt.Errorf("cannot find the admin address: %w", err)
+		}
 		file := filepath.Join(dir, "penstock.yaml")
 		cmd := exec.Command(path, "serve", "--config", file)
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-		admin, err := freeAddress(context.Background())
-		if err != nil {
-			return nil, err
-		}
 		engine := "vllm" // whose prompts are made
 		if tokenizer == "" {
 			engine, tokenizer = "openai", "{}"
 		}
-		return cmd, errors.Join(os.WriteFile(filepath.Join(dir, adminFile), []byte(admin), 0o600), os.WriteFile(file, fmt.Appendf(nil, `listen: {address: %q}
+		return cmd, os.WriteFile(file, fmt.Appendf(nil, `listen: {address: %q}
 admin: {address: %q}
 log: {access: false, level: warn}
 shutdown: {settle: 0s, drain: 1s}
@@ -120,7 +120,7 @@ pools:
   slow_start: 0s
   tokenizer: %s
   replicas: [{url: "http://%s"}]
-`, address, admin, engine, tokenizer, upstream), 0o600))
+`, address, admin, engine, tokenizer, upstream), 0o600)
 	}
 }
 
@@ -134,12 +134,13 @@ func tokenizerReady(ctx context.Context, dir string) error {
 	}
 	retry := time.NewTicker(50 * time.Millisecond)
 	defer retry.Stop()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
 		q, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+string(admin)+"/metrics", http.NoBody)
 		if err != nil {
 			return err
 		}
-		if a, err := http.DefaultTransport.RoundTrip(q); err == nil {
+		if a, err := client.Do(q); err == nil {
 			text, err := io.ReadAll(a.Body)
 			a.Body.Close()
 			if err == nil && readyMetric.Match(text) {

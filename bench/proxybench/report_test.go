@@ -93,6 +93,9 @@ func TestWrongArguments(t *testing.T) {
 func TestConfigurationsAreWritten(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, adminFile), []byte("127.0.0.1:3"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	f := func(command func(dir, address, upstream string) (cmd interface{ String() string }, err error), file, want string) {
 		t.Helper()
 		if _, err := command(dir, "127.0.0.1:1", "127.0.0.1:2"); err != nil {
