@@ -3,17 +3,24 @@ package bpe
 import "bytes"
 
 // wholeTable finds pieces that are one token as a whole.
+//
+// What is asked for most must stay near the core, so a slot has 8 bytes: 34 bits of the
+// hash, the kind, the length and the id. The text itself is compared at the id's place,
+// where frequent tokens, which have low ids, lie together. Slots of 24 bytes with the
+// text in them spread the same tokens over three times the memory.
 type wholeTable struct {
-	slots []wholeSlot // pieces of up to 16 bytes
+	slots []uint64    // 0 is empty
+	texts [][2]uint64 // by id, of tokens of up to 16 bytes
 	long  longTable
 }
 
-type wholeSlot struct {
-	a, b uint64
-	id   uint32
-	n    uint16 // length of the piece; 0 is empty
-	kind uint16
-}
+// Layout of a slot.
+const (
+	idBits     = 24
+	lengthBits = 5
+	kindBit    = 1 << (idBits + lengthBits)
+	tagShift   = idBits + lengthBits + 1
+)
 
 // Kinds of whole pieces.
 const (
@@ -21,12 +28,21 @@ const (
 	unreached        // only a whole piece is the token, not a part cut from a text
 )
 
+// slotOf is what the slot of a piece begins with: all but kind and id.
+func slotOf(hash uint64, n int) uint64 { return hash>>tagShift<<tagShift | uint64(n)<<idBits }
+
 func (t *wholeTable) put(text []byte, id uint32, kind uint16) {
 	a, b := words(text, 0, uint(len(text)))
+	if int(id) >= len(t.texts) {
+		t.texts = append(t.texts, make([][2]uint64, int(id)+1-len(t.texts))...)
+	}
+	t.texts[id] = [2]uint64{a, b}
+	hash := hashWords(a, b, len(text))
+	slot := slotOf(hash, len(text)) | uint64(kind)*kindBit | uint64(id)
 	mask := len(t.slots) - 1
-	for i := int(hashWords(a, b, len(text))) & mask; ; i = (i + 1) & mask {
-		if t.slots[i].n == 0 {
-			t.slots[i] = wholeSlot{a, b, id, uint16(len(text)), kind}
+	for i := int(hash) & mask; ; i = (i + 1) & mask {
+		if t.slots[i] == 0 {
+			t.slots[i] = slot
 			return
 		}
 	}
@@ -36,18 +52,24 @@ func (t *wholeTable) put(text []byte, id uint32, kind uint16) {
 func (t *wholeTable) get(a, b uint64, n int, hash uint64) (id uint32, kind uint16, ok bool) {
 	slots := t.slots
 	mask := len(slots) - 1
+	want := slotOf(hash, n)
 	for i := int(hash); ; i++ {
-		s := &slots[i&mask]
-		if s.a^a|s.b^b|uint64(s.n^uint16(n)) == 0 {
-			return s.id, s.kind, true
+		s := slots[i&mask]
+		if (s^want)>>idBits&^(kindBit>>idBits) == 0 {
+			id := uint32(s) & (1<<idBits - 1)
+			if text := &t.texts[id]; text[0]^a|text[1]^b == 0 {
+				return id, uint16(s >> (tagShift - 1) & 1), true
+			}
 		}
-		if s.n == 0 {
+		if s == 0 {
 			return 0, 0, false
 		}
 	}
 }
 
-func (t *wholeTable) bytes() int64 { return int64(len(t.slots))*24 + t.long.bytes() }
+func (t *wholeTable) bytes() int64 {
+	return int64(len(t.slots))*8 + int64(cap(t.texts))*16 + t.long.bytes()
+}
 
 // longTable finds longer pieces: a table of places in an arena of texts.
 type longTable struct {
@@ -115,7 +137,8 @@ func newWholeTable(d *dictionary, nodeOf []uint32, all bool) wholeTable {
 			short++
 		}
 	}
-	t.slots = make([]wholeSlot, tableSize(short))
+	t.slots = make([]uint64, tableSize(short))
+	t.texts = make([][2]uint64, 0, len(d.spec.Tokens))
 	for i := range d.spec.Tokens {
 		token := &d.spec.Tokens[i]
 		kind := uint16(reached)
