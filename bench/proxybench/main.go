@@ -144,7 +144,7 @@ func runHarness(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		err = h.rounds(ctx)
 	}
 	if err == nil {
-		err = h.publish(args, stdout)
+		err = section.Publish(h.out, h.document(args), stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "proxybench:", err)

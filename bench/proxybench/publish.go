@@ -1,59 +1,18 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"os/exec"
 	"runtime"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"penstock/bench/results"
 )
 
-// What stands between the markers is replaced by the next run; the rest of the
-// file is written by hand and kept.
-const (
-	beginMark = "<!-- proxybench: begin -->"
-	endMark   = "<!-- proxybench: end -->"
-)
-
-// publish prints the result and puts it into the file, if one is named.
-func (h *harness) publish(args []string, stdout io.Writer) error {
-	text := h.document(args)
-	if _, err := io.WriteString(stdout, text); err != nil {
-		return fmt.Errorf("cannot print the result: %w", err)
-	}
-	if h.out == "" {
-		return nil
-	}
-	old, err := os.ReadFile(h.out)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot read the results: %w", err)
-	}
-	if err := os.WriteFile(h.out, []byte(insert(string(old), text)), 0o644); err != nil {
-		return fmt.Errorf("cannot write the results: %w", err)
-	}
-	return nil
-}
-
-// insert puts text between the markers of old, or at its end.
-func insert(old, text string) string {
-	block := beginMark + "\n" + text + endMark + "\n"
-	before, rest, ok := strings.Cut(old, beginMark)
-	_, after, closed := strings.Cut(rest, endMark)
-	switch {
-	case ok && closed:
-		return before + block + strings.TrimPrefix(after, "\n")
-	case old == "":
-		return "# Measured results\n\n" + block
-	default:
-		return strings.TrimRight(old, "\n") + "\n\n" + block
-	}
-}
+// section is proxybench's part of the file of results.
+const section = results.Section("proxybench")
 
 func (h *harness) document(args []string) string {
 	var b strings.Builder
@@ -89,8 +48,8 @@ func (h *harness) surroundings(args []string) string {
 	line := func(name, value string) { fmt.Fprintf(&b, "- %s: %s\n", name, value) }
 	line("date", time.Now().UTC().Format(time.DateOnly))
 	line("command", "`"+strings.TrimSpace("go run ./bench/proxybench "+strings.Join(args, " "))+"`")
-	line("commit", commit())
-	line("machine", fmt.Sprintf("%s, %d cores, %s", processor(), runtime.NumCPU(), memory()))
+	line("commit", results.Commit())
+	line("machine", fmt.Sprintf("%s, %d cores, %s", results.Processor(), runtime.NumCPU(), results.Memory()))
 	line("kernel", "Linux "+kernel)
 	line("Go", runtime.Version())
 	for _, p := range h.proxies {
@@ -102,36 +61,4 @@ func (h *harness) surroundings(args []string) string {
 		line("throughput driven by", "wrk, 1 thread")
 	}
 	return b.String()
-}
-
-// commit is what the working tree stands at, with a plus when it has changes.
-func commit() string {
-	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
-	if err != nil {
-		return "unknown"
-	}
-	id := strings.TrimSpace(string(out))
-	if dirty, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err == nil && len(dirty) > 0 {
-		id += "+"
-	}
-	return id
-}
-
-func processor() string { return procField("/proc/cpuinfo", "model name") }
-
-func memory() string { return procField("/proc/meminfo", "MemTotal") + " of memory" }
-
-// procField is the first value called name in a file of "name: value" lines.
-func procField(path, name string) string {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "unknown"
-	}
-	for line := range strings.Lines(string(b)) {
-		k, v, ok := strings.Cut(line, ":")
-		if ok && strings.TrimSpace(k) == name {
-			return strings.TrimSpace(v)
-		}
-	}
-	return "unknown"
 }

@@ -100,7 +100,7 @@ func measure(ctx context.Context, o options, args []string, getenv func(string) 
 		}
 		results = append(results, r)
 	}
-	return publish(o, document(o, args, results), stdout)
+	return section.Publish(o.out, document(o, args, results), stdout)
 }
 
 // text is one kind, cut into documents: the first ones warm the caches.

@@ -1,62 +1,23 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"penstock/bench/oracle/corpus"
+	"penstock/bench/results"
 )
 
-// What stands between the markers is replaced by the next run.
-const (
-	beginMark = "<!-- tokenizers: begin -->"
-	endMark   = "<!-- tokenizers: end -->"
-)
-
-func publish(o options, text string, stdout io.Writer) error {
-	if _, err := io.WriteString(stdout, text); err != nil {
-		return fmt.Errorf("cannot print the result: %w", err)
-	}
-	if o.out == "" {
-		return nil
-	}
-	old, err := os.ReadFile(o.out)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot read the results: %w", err)
-	}
-	if err := os.WriteFile(o.out, []byte(insert(string(old), text)), 0o644); err != nil {
-		return fmt.Errorf("cannot write the results: %w", err)
-	}
-	return nil
-}
-
-// insert puts text between the markers of old, or at its end.
-func insert(old, text string) string {
-	block := beginMark + "\n" + text + endMark + "\n"
-	before, rest, ok := strings.Cut(old, beginMark)
-	_, after, closed := strings.Cut(rest, endMark)
-	switch {
-	case ok && closed:
-		return before + block + strings.TrimPrefix(after, "\n")
-	case old == "":
-		return "# Measured results\n\n" + block
-	default:
-		return strings.TrimRight(old, "\n") + "\n\n" + block
-	}
-}
+// section is this command's part of the file of results.
+const section = results.Section("tokenizers")
 
 const method = `MB/s of one core, by the CPU clock of the thread, the median of %d rounds that alternate between ours and the official tokenizers. Steady: a new encoder, its cache warmed on 60 %% of a text, then one pass over the unseen 40 %% in documents of 16 KB, one call each. The official tokenizers (Hugging Face tokenizers and tiktoken or mistral-common, called from Python, one thread, no batches) get the same documents and the same warming; from their second round on they know the unseen documents too.
 `
 
-func document(o options, args []string, results []result) string {
+func document(o options, args []string, measured []result) string {
 	var b strings.Builder
 	b.WriteString("## What tokenizing costs\n\n")
 	if o.rounds < 5 {
@@ -65,15 +26,15 @@ func document(o options, args []string, results []result) string {
 	line := func(name, value string) { fmt.Fprintf(&b, "- %s: %s\n", name, value) }
 	line("date", time.Now().UTC().Format(time.DateOnly))
 	line("command", "`"+strings.TrimSpace("go run ./bench/oracle/speed "+strings.Join(args, " "))+"`")
-	line("commit", commit())
-	line("machine", fmt.Sprintf("%s, %d cores", processor(), runtime.NumCPU()))
+	line("commit", results.Commit())
+	line("machine", fmt.Sprintf("%s, %d cores", results.Processor(), runtime.NumCPU()))
 	line("Go", runtime.Version())
 	fmt.Fprintf(&b, "\n"+method+"\n", o.rounds)
-	b.WriteString(floors(results))
-	b.WriteString(speeds(results))
-	b.WriteString(costs(results))
-	b.WriteString(worstTable(results))
-	b.WriteString(conversations(results))
+	b.WriteString(floors(measured))
+	b.WriteString(speeds(measured))
+	b.WriteString(costs(measured))
+	b.WriteString(worstTable(measured))
+	b.WriteString(conversations(measured))
 	return b.String()
 }
 
@@ -208,29 +169,3 @@ func worstTable(results []result) string {
 func millis(d time.Duration) string { return fmt.Sprintf("%.0f ms", d.Seconds()*1e3) }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
-
-// commit is what the working tree stands at, with a plus when it has changes.
-func commit() string {
-	out, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
-	if err != nil {
-		return "unknown"
-	}
-	id := strings.TrimSpace(string(out))
-	if dirty, err := exec.Command("git", "status", "--porcelain", "--untracked-files=no").Output(); err == nil && len(dirty) > 0 {
-		id += "+"
-	}
-	return id
-}
-
-func processor() string {
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return "unknown"
-	}
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown"
-}

@@ -32,18 +32,6 @@ func TestFloorsNameWhatIsMissed(t *testing.T) {
 	}
 }
 
-func TestInsertReplacesItsSectionOnly(t *testing.T) {
-	t.Parallel()
-	old := "# Measured results\n\nbefore\n\n" + beginMark + "\nold\n" + endMark + "\nafter\n"
-	got := insert(old, "new\n")
-	if want := "# Measured results\n\nbefore\n\n" + beginMark + "\nnew\n" + endMark + "\nafter\n"; got != want {
-		t.Errorf("got %q", got)
-	}
-	if again := insert("x\n", "new\n"); !strings.HasPrefix(again, "x\n\n"+beginMark) {
-		t.Errorf("appended as %q", again)
-	}
-}
-
 func TestWorstInputsAreAsLongAsTheySay(t *testing.T) {
 	t.Parallel()
 	for _, input := range worstInputs() {
