@@ -111,6 +111,7 @@ fetch() {
 
 fetch_sources() {
   local kind name version sum
+  rm -rf "$cache"/fetch.* # of a run that was broken off
   mkdir -p "$cache/sources"
   while read -r kind name version sum; do
     [[ -z $kind || $kind == \#* ]] || fetch "$kind" "$name" "$version" "$sum"

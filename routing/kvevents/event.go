@@ -1,32 +1,20 @@
 package kvevents
 
-// Tier is where an engine holds a block. Engines name media in their own ways.
-type Tier uint8
+import "penstock/routing/prefixindex"
+
+// Tier is where an engine holds a block: the index's own. Engines name media in their
+// own ways; without a name it is the device, and blocks in a medium that is not known
+// are not counted.
+type Tier = prefixindex.Tier
 
 // The tiers, from the nearest to the farthest.
 const (
-	TierUnknown Tier = iota // a medium that is not known; such blocks are not counted
-	TierDevice              // in the accelerator's memory; also when no medium is told
-	TierHost                // in the host's memory
-	TierDisk                // on a disk of the host
-	TierRemote              // in a store shared between hosts
+	TierUnknown = prefixindex.TierUnknown
+	TierDevice  = prefixindex.TierDevice
+	TierHost    = prefixindex.TierHost
+	TierDisk    = prefixindex.TierDisk
+	TierRemote  = prefixindex.TierRemote
 )
-
-// String is the name of a tier, as in labels of metrics.
-func (t Tier) String() string {
-	switch t {
-	case TierDevice:
-		return "device"
-	case TierHost:
-		return "host"
-	case TierDisk:
-		return "disk"
-	case TierRemote:
-		return "remote"
-	case TierUnknown:
-	}
-	return "unknown"
-}
 
 // tierOf normalises the name of a medium: vLLM says GPU, CPU and STORAGE (the latter is
 // the node's, unless its locality says otherwise), SGLang GPU, CPU_PINNED, DISK and

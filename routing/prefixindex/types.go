@@ -7,7 +7,7 @@ import (
 	"penstock/pools"
 )
 
-// Tier is where a replica holds a block. The numbers are those of routing/kvevents.
+// Tier is where a replica holds a block.
 type Tier uint8
 
 // The tiers, from the nearest to the farthest.
